@@ -1,6 +1,6 @@
 // What `report` prints of a record, in all its forms.
 #include "fuzz_target.hpp"
-#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/formats/csv.hpp"
 #include "linkgain/record/record.hpp"
 #include "linkgain/report/report.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 void read(std::string_view text) {
   Record record = parse_record(text, "input");
-  summarise(record);
+  judge(record);
   const RunSummary summary(record);
   csv(summary);
   screen(summary, "footer", ScreenStyle{});

@@ -11,6 +11,7 @@
 namespace linkgain::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -152,6 +153,37 @@ TEST_F(UnreadableInput, OfWhatIsNoRegularFile) {
     expect_refusal({"run", "--only", "gpt2_step", "--tokens", file});
     expect_refusal({"run", "--profile", std::string("./") + file});
   }
+}
+
+/// Changes a record's own verdicts, which are for other programs: linkgain judges its samples anew.
+TEST_F(UnreadableInput, OfAnotherVerdictChangesNoAnswer) {
+  Json record = Json::parse(read_text(kRecord));
+  record.erase("digest");
+  const auto answers = [&] {
+    write("record.json", record.dump());
+    std::string all;
+    for (const Words& arguments :
+         std::vector<Words>{{"report", "record.json", "--format", "md"},
+                            {"report", "record.json", "--format", "csv"},
+                            {"report", "record.json", "--format", "html"},
+                            {"report", "record.json", "--format", "json"},
+                            {"compare", kRecord, "record.json", "--format", "md"},
+                            {"check", "record.json", "--baseline", "baseline.json", "--json"},
+                            {"fleet", "record.json", "--json"},
+                            {"fleet", "record.json", "--verbose"}}) {
+      const Outcome outcome = run_linkgain(folder_, arguments);
+      all += std::to_string(outcome.status) + "\n" + outcome.output + outcome.error;
+    }
+    return all;
+  };
+  const std::string honest = answers();
+  ASSERT_THAT(honest, AllOf(HasSubstr("power-capped"), Not(HasSubstr("wrong-path"))));
+  record["exit_code"] = 5;
+  EXPECT_EQ(answers(), honest);
+  record["warnings"] = Json::array();
+  EXPECT_EQ(answers(), honest);
+  record["warnings"] = {{{"code", "wrong-path"}, {"text", "claimed"}, {"advice", ""}}};
+  EXPECT_EQ(answers(), honest);
 }
 
 /// Lets another machine's file act on no terminal and in no browser.

@@ -131,6 +131,10 @@ std::string readable_bandwidth(double gb_per_s) {
   return three_digits(gb_per_s) + " GB/s";
 }
 
+std::string percent_of_digits(double share, int digits) {
+  return fmt::format("{:.{}g} %", 100.0 * share, digits);
+}
+
 std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }

@@ -183,8 +183,7 @@ void JournalWriter::write_warning(const Warning& warning) {
 
 Record parse_journal(std::string_view text, const std::string& origin) {
   Record record;
-  record.status = RunStatus::incomplete;
-  record.exit_code = static_cast<int>(ExitCode::incomplete);
+  record.status = RunStatus::unfinished;
   bool head = false;
   bool digested = false;
   Digest digest;

@@ -206,6 +206,7 @@ void read_line(std::string_view key, std::string_view column, SampleTable& sampl
   if (key == "seconds_by_rank") read_into(samples.seconds_by_rank);
   if (key == "clock_event_reasons_by_rank") read_into(samples.clock_event_reasons_by_rank);
   if (key == "disturbed") read_into(samples.disturbed);
+  if (key == "unverified") read_into(samples.unverified);
 }
 
 /// Reads the lines of columns, ` "launch": [0,0,1],`.
@@ -237,7 +238,9 @@ bool fit(const SampleTable& samples, const Record& record) {
   if (!has_rows(samples.variant) || !has_rows(samples.launch) || !has_rows(samples.round)) {
     return false;
   }
-  if (!samples.disturbed.empty() && !has_rows(samples.disturbed)) return false;
+  for (const std::vector<bool>* flags : {&samples.disturbed, &samples.unverified}) {
+    if (!flags->empty() && !has_rows(*flags)) return false;
+  }
   if (!std::ranges::all_of(samples.seconds_by_rank, has_rows) ||
       !std::ranges::all_of(samples.seconds_by_rank, are_possible) ||
       !std::ranges::all_of(samples.clock_event_reasons_by_rank, has_rows)) {

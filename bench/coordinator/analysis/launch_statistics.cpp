@@ -426,30 +426,11 @@ bool is_of_little_stolen(const Record& record, const Warning& warning) {
          std::stod(found[1]) <= kMuchStolen * static_cast<double>(record.machine.ranks.size());
 }
 
-/// Takes from the warnings of older versions what says nothing: that variants took the same path
-/// where none chooses one, that a hypervisor took little, and that no case was left unmeasured.
-void shorten_warnings(Record& record) {
-  const bool any_chooses = std::ranges::any_of(record.cases, [&](const CaseResult& result) {
-    return std::ranges::any_of(result.variants, [&](const VariantResult& variant) {
-      return choose_path(record, result.variants.front(), variant);
-    });
-  });
-  std::erase_if(record.warnings, [&](const Warning& warning) {
-    return (!any_chooses && is(warning, WarningCode::same_path)) ||
-           is_of_little_stolen(record, warning);
-  });
-  for (Warning& warning : record.warnings) {
-    if (!is(warning, WarningCode::budget_used_up)) continue;
-    const std::size_t none = warning.text.find(" 0 of ");
-    const std::size_t rest = warning.text.find(',', none);
-    if (rest != std::string::npos) warning.text.erase(none, rest + 1 - none);
-  }
-}
-
 }  // namespace
 
 void summarise(Record& record) {
-  shorten_warnings(record);
+  std::erase_if(record.warnings,
+                [&](const Warning& warning) { return is_of_little_stolen(record, warning); });
   const std::map<std::string, Path> programs = paths_of_programs(record);
   for (CaseResult& result : record.cases) {
     if (result.samples.empty()) continue;

@@ -11,7 +11,9 @@
 #include <string_view>
 #include <utility>
 
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/path_validity.hpp"
+#include "linkgain/analysis/program_validity.hpp"
 #include "linkgain/analysis/soak.hpp"
 #include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
@@ -70,6 +72,7 @@ void judge_same_paths(Record& record) {
 }
 
 void judge_convergence(Record& record) {
+  if (record.status == RunStatus::unfinished) return;
   std::vector<std::string> out_of_time;
   std::vector<std::string> differing;
   std::vector<std::string> without_interval;
@@ -132,8 +135,13 @@ void judge_level_shifts(Record& record) {
             "off this machine and run again"});
 }
 
+/// Tells whether nothing but the budget, and what was asked for, ended the run.
+bool was_carried_out(const Record& record) {
+  return record.status == RunStatus::complete || record.status == RunStatus::incomplete;
+}
+
 void judge_budget(Record& record) {
-  if (!record.settings.budget || record.status != RunStatus::complete) return;
+  if (!record.settings.budget || !was_carried_out(record)) return;
   // A case that launches enough brought to its width did not need the rest.
   const auto was_cut = [](const CaseResult& result) {
     return result.stopped == StopReason::out_of_time;
@@ -382,7 +390,7 @@ void judge_data(Record& record) {
 /// Tells whether a run that was not cut short has times of which nobody knows whether their data
 /// are right.
 bool judge_unverified(Record& record) {
-  if (record.status != RunStatus::complete) return false;
+  if (!was_carried_out(record)) return false;
   std::vector<std::string> unverified;
   for (const CaseResult& result : record.cases) {
     for (std::size_t i = 0; i < result.variants.size(); ++i) {
@@ -406,7 +414,7 @@ bool judge_unverified(Record& record) {
 /// named, in a run that was not cut short. Of the first the step without communication counts only
 /// where it was all that was asked for.
 bool judge_absence(Record& record, const std::vector<OperationKind>& named) {
-  if (record.status != RunStatus::complete || record.cases.empty()) return false;
+  if (!was_carried_out(record) || record.cases.empty()) return false;
   if (nothing_was_measured(record)) {
     add_once(record.warnings,
              warning_of(WarningCode::nothing_measured,
@@ -457,6 +465,16 @@ void judge_losses(Record& record) {
   }
 }
 
+/// Warns where a counter of errors grew.
+void warn_of_link_errors(Record& record) {
+  const std::vector<std::string> grown = grown_texts(record.link_errors);
+  if (grown.empty()) return;
+  add_once(record.warnings,
+           {name_of(WarningCode::link_errors),
+            fmt::format("errors were counted during the run: {}", first_named(grown)),
+            kLinkErrorsAdvice});
+}
+
 /// Warns of what counts as unhealthy: some sample's GPU was throttled or did not tell, a link had
 /// errors, or a soak's times drifted.
 void judge_health(Record& record) {
@@ -483,19 +501,7 @@ void judge_health(Record& record) {
   if (record.settings.require_healthy) warn_of_unmeasured(record);
 }
 
-}  // namespace
-
-void warn_of_link_errors(Record& record) {
-  const std::vector<std::string> grown = grown_texts(record.link_errors);
-  if (grown.empty()) return;
-  add_once(record.warnings,
-           {name_of(WarningCode::link_errors),
-            fmt::format("errors were counted during the run: {}", first_named(grown)),
-            kLinkErrorsAdvice});
-}
-
-ExitCode judge(Record& record, const std::vector<OperationKind>& named) {
-  warn_of_inherited(record);
+void judge_run(Record& record, const std::vector<OperationKind>& named) {
   judge_data(record);
   judge_losses(record);
   judge_paths(record);
@@ -507,7 +513,36 @@ ExitCode judge(Record& record, const std::vector<OperationKind>& named) {
   judge_health(record);
   const bool is_unverified = judge_unverified(record);
   if (judge_absence(record, named) || is_unverified) record.status = RunStatus::incomplete;
-  return exit_code_of(record);
+}
+
+/// Judges runs of a program. Those that failed, or gave no number, have said so.
+void judge_runs(Record& record) {
+  judge_program(record);
+  warn_of_link_errors(record);
+  const bool nothing = std::ranges::all_of(
+      record.cases, [](const CaseResult& result) { return result.samples.empty(); });
+  if (was_carried_out(record) && (nothing || has_warning(record, ExitCode::incomplete))) {
+    record.status = RunStatus::incomplete;
+  }
+}
+
+}  // namespace
+
+ExitCode judge(Record& record, const std::vector<OperationKind>& named) {
+  drop_derived(record.warnings);
+  summarise(record);
+  note_exposed_communication(record);
+  warn_of_inherited(record);
+  if (record.settings.program) {
+    judge_runs(record);
+  } else {
+    judge_run(record, named);
+  }
+  const ExitCode code = exit_code_of(record);
+  const bool by_signal =
+      record.status == RunStatus::interrupted && record.exit_code > kSignalExitBase;
+  if (!by_signal) record.exit_code = static_cast<int>(code);
+  return code;
 }
 
 }  // namespace linkgain

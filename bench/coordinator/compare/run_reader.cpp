@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json_node.hpp"
 #include "linkgain/base/regular_file.hpp"
@@ -423,9 +423,8 @@ RunFigures read_other(std::string_view text, const std::string& name) {
   throw UsageError("neither a record nor JSON of nccl-tests", kWhatToGive);
 }
 
-/// Takes what the record's samples give from these.
 RunFigures figures_of_record(Record record, const std::string& name) {
-  summarise(record);
+  judge(record);
   return figures_of(record, name);
 }
 

@@ -14,14 +14,14 @@
 #include <string_view>
 #include <utility>
 
-#include "exec_verdicts.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/analysis/program_validity.hpp"
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/record/warning.hpp"
-#include "linkgain/tables/number_format.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nvml.hpp"
 
@@ -533,20 +533,8 @@ ExitCode conclude(Record& record) {
   std::erase_if(record.cases, [](const CaseResult& result) {
     return is_start_up(result.definition) && result.samples.empty();
   });
-  summarise(record);
-  warn_of_runs(record);
-  warn_of_link_errors(record);
-  const bool nothing = std::ranges::all_of(
-      record.cases, [](const CaseResult& result) { return result.samples.empty(); });
-  if (record.status == RunStatus::complete &&
-      (nothing || has_warning(record, ExitCode::incomplete))) {
-    record.status = RunStatus::incomplete;
-  }
   note_software(record);
-  const ExecVerdict verdict = judge_exec(
-      arms_of(record), record.neighbours ? record.neighbours->seen : std::vector<GpuNeighbour>{});
-  std::ranges::copy(verdict.warnings, std::back_inserter(record.warnings));
-  return exit_code_of(record);
+  return judge(record);
 }
 
 }  // namespace linkgain

@@ -157,12 +157,8 @@ void look_at_run(const FleetRecord& record, Findings& findings) {
   if (wrong > 0) {
     findings.add(NodeState::wrong_data,
                  fmt::format("wrong data in {}", counted(wrong, "case", "cases")));
-  } else if (record.exit_code == static_cast<int>(ExitCode::wrong_data)) {
-    findings.add(NodeState::wrong_data, "its own run found wrong data");
   }
-  if (record.exit_code == static_cast<int>(ExitCode::wrong_path)) {
-    findings.add(NodeState::other_path, "its own run found a wrong path");
-  }
+  if (record.wrong_path) findings.add(NodeState::other_path, "its own run found a wrong path");
   if (record.status == RunStatus::interrupted) {
     findings.add(NodeState::ok, "its run was interrupted");
   } else if (record.status != RunStatus::complete) {

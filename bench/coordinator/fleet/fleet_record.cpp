@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/analysis/path_validity.hpp"
+#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
@@ -92,7 +94,7 @@ FleetRecord head_of(const Record& record) {
   FleetRecord own;
   own.started = record.started;
   own.status = record.status;
-  own.exit_code = record.exit_code;
+  own.wrong_path = has_warning(record, ExitCode::wrong_path);
   own.cause = cause_of(record);
   own.launches = record.settings.launches;
   own.variables = variables_of(record.settings);
@@ -107,7 +109,7 @@ FleetRecord head_of(const Record& record) {
 }
 
 FleetRecord fleet_record_of_whole(Record record, FleetNames& names) {
-  summarise(record);
+  judge(record);
   return fleet_record_of(record, names);
 }
 
@@ -173,21 +175,41 @@ Seconds time_of(const LaunchTimes& times, const std::vector<LaunchMedian>& launc
   return Seconds{all.empty() ? 0.0 : median(all)};
 }
 
-/// Says what fleet_record_of_whole() does, without a record's samples.
-FleetRecord fleet_record_of_columns(const RecordDocument& document, FleetNames& names) {
-  const Record& record = document.record;
+/// Tells whether judge() would find that nothing is missing, as far as columns tell: then a fleet
+/// asks of its warnings for a wrong path alone.
+bool lacks_nothing(const Record& record, const SampleTable& samples) {
+  const auto is_checked = [](const VariantResult& variant) {
+    return !variant.time || variant.verification;
+  };
+  const bool any_measured = std::ranges::any_of(record.cases, [](const CaseResult& result) {
+    return !is_training(result.definition.operation) &&
+           std::ranges::any_of(result.variants,
+                               [](const VariantResult& each) { return each.time.has_value(); });
+  });
+  return any_measured && std::ranges::count(samples.unverified, true) == 0 &&
+         std::ranges::all_of(record.cases, [&](const CaseResult& result) {
+           return std::ranges::all_of(result.variants, is_checked);
+         });
+}
+
+/// Says what fleet_record_of_whole() does, without a record's samples; nothing where that takes
+/// more than columns.
+std::optional<FleetRecord> fleet_record_of_columns(RecordDocument document, FleetNames& names) {
+  Record& record = document.record;
+  if (record.settings.program || record.status != RunStatus::complete) return std::nullopt;
+  drop_derived(record.warnings);
   FleetRecord fleet = head_of(record);
   const std::vector<Gathered> all = gather(record, document.samples, fleet);
   auto own = all.begin();
   std::vector<CaseLaunches> measured;
-  for (const CaseResult& result : record.cases) {
+  for (CaseResult& result : record.cases) {
     const std::string name = case_name(result.definition);
     const std::size_t first = fleet.values.size();
     const bool sampled = std::any_of(own, own + std::ssize(result.variants),
                                      [](const Gathered& each) { return !each.times.empty(); });
     int first_launches = 0;
     int launches = 0;
-    for (VariantResult variant : result.variants) {
+    for (VariantResult& variant : result.variants) {
       std::vector<LaunchMedian> medians = launches_of(result.definition, own->times);
       const Seconds time = time_of(own->times, medians);
       if (has_wrong_data(variant)) medians.clear();  // as counted_launches()
@@ -210,6 +232,9 @@ FleetRecord fleet_record_of_columns(const RecordDocument& document, FleetNames& 
   for (std::size_t i = 0; i < deviations.size(); ++i) {
     if (!measured[i].launches.empty()) set_deviation(fleet.values[i], deviations[i]);
   }
+  if (!lacks_nothing(record, document.samples)) return std::nullopt;
+  judge_paths(record);
+  fleet.wrong_path = has_warning(record, ExitCode::wrong_path);
   return fleet;
 }
 
@@ -221,9 +246,9 @@ FleetRecord read_file(const std::filesystem::path& path, FleetNames& names) {
     if (own.cause.empty()) own.cause = "it left only a journal";
     return own;
   }
-  const std::optional<RecordDocument> written = read_as_written(text.value());
-  if (written && !written->record.settings.program) {
-    return fleet_record_of_columns(*written, names);
+  if (std::optional<RecordDocument> written = read_as_written(text.value())) {
+    auto own = fleet_record_of_columns(*std::move(written), names);
+    if (own) return *std::move(own);
   }
   require_document(text.value());
   return fleet_record_of_whole(parse_record(text.value(), {}), names);

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <tuple>
 
-#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/base/text.hpp"
@@ -37,7 +37,6 @@ bool is_label(std::string_view text) {
 }
 
 constexpr std::string_view kUnreadable = "unreadable";
-constexpr std::string_view kUnfinished = "unfinished";
 constexpr std::string_view kBudget = "budget";
 
 /// Says why a run that has nothing to compare has not.
@@ -65,7 +64,7 @@ void add_result(const Record& record, ListedRun& run) {
   if (std::ranges::any_of(summary.cases, &CaseSummary::has_wrong_data)) {
     run.no_result = "wrong data";
   } else if (comparison == nullptr) {
-    run.no_result = run.status == kUnfinished ? "no ratio yet" : reason_of(record);
+    run.no_result = record.status == RunStatus::unfinished ? "no ratio yet" : reason_of(record);
   } else if (!is_change(comparison->verdict)) {
     run.no_result = name_of(comparison->verdict);
   } else {
@@ -93,7 +92,7 @@ ListedRun listed(const std::filesystem::path& file) {
   run.path = std::filesystem::is_directory(file, error) ? file : file.parent_path();
   try {
     Record record = read_record(file);
-    summarise(record);
+    judge(record);
     run.started = record.started;
     run.label = record.settings.label;
     run.machine = fmt::format("{}, {}", record.machine.host, describe_ranks(record.machine));
@@ -101,7 +100,7 @@ ListedRun listed(const std::filesystem::path& file) {
     run.cases = static_cast<int>(record.cases.size());
     run.measured = static_cast<int>(std::ranges::count_if(
         record.cases, [](const CaseResult& result) { return !result.samples.empty(); }));
-    run.status = file.extension() == ".jsonl" ? std::string(kUnfinished) : status_of(record);
+    run.status = status_of(record);
     add_result(record, run);
   } catch (const json::OtherVersion&) {
     run.status = kUnreadable;
@@ -126,7 +125,8 @@ std::string count_of(const ListedRun& run) {
 
 Tone tone_of(const ListedRun& run) {
   if (run.status == name_of(RunStatus::complete)) return Tone::plain;
-  const std::array doubtful{kUnfinished, kBudget, name_of(RunStatus::interrupted)};
+  const std::array doubtful{name_of(RunStatus::unfinished), kBudget,
+                            name_of(RunStatus::interrupted)};
   const bool is_doubtful = std::ranges::find(doubtful, run.status) != doubtful.end();
   return is_doubtful ? Tone::doubtful : Tone::bad;
 }

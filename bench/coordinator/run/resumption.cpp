@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "linkgain/analysis/launch_statistics.hpp"
-#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/digest.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/secrets.hpp"
@@ -73,13 +72,9 @@ void number_samples(Record& record) {
 
 /// Leaves out verdicts, which are found again at the end.
 void leave_out_verdicts(Record& record) {
-  Record judged = record;
-  judged.warnings.clear();
-  judged.status = RunStatus::complete;  // of others not all is judged
-  judge(judged, {});
-  std::erase_if(record.warnings, [&](const Warning& warning) {
-    return std::ranges::any_of(judged.warnings,
-                               [&](const Warning& each) { return each.text == warning.text; });
+  drop_derived(record.warnings);
+  std::erase_if(record.warnings, [](const Warning& warning) {
+    return is(warning, WarningCode::operation_not_measured);
   });
 }
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "linkgain/tables/number_format.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 

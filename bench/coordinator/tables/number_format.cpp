@@ -114,10 +114,6 @@ std::string rounded_percent(double share, int decimals) {
   return fmt::format("{:.{}f} %", 100.0 * share, share == 0.0 ? 0 : decimals);
 }
 
-std::string percent_of_digits(double share, int digits) {
-  return fmt::format("{:.{}g} %", 100.0 * share, digits);
-}
-
 std::string rounded_bytes(double bytes) {
   constexpr std::array<std::string_view, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;

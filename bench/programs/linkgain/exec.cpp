@@ -307,10 +307,9 @@ int carry_out(const ExecOptions& options) {
   }
   record.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const ExitCode verdict = conclude(record);
-  if (status == 0) status = static_cast<int>(verdict);
+  conclude(record);
+  if (status != 0) record.exit_code = status;
   if (journal.failure()) record.warnings.push_back(*journal.failure());
-  record.exit_code = status;
   return keep_and_print(record, directory, {options.json, options.color}, watch);
 }
 

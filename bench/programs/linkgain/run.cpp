@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "linkgain/analysis/run_validity.hpp"
-#include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/secrets.hpp"
@@ -362,9 +361,8 @@ int carry_out(const RunOptions& given) {
   const int status = measure(options, plan, site, directory, *watch, record);
   const bool is_watched = is_terminal(STDERR_FILENO) && ::isatty(STDOUT_FILENO) == 1;
   const std::size_t told = is_watched && !options.quiet ? record.warnings.size() : 0;
-  note_exposed_communication(record);
-  const ExitCode verdict = judge(record, options.operations);
-  record.exit_code = status == 0 ? static_cast<int>(verdict) : status;
+  judge(record, options.operations);
+  if (status != 0) record.exit_code = status;
   return keep_and_print(record, directory, {options.json, options.color, told}, watch);
 }
 

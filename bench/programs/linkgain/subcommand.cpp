@@ -10,6 +10,7 @@
 #include <exception>
 #include <system_error>
 
+#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
@@ -466,7 +467,7 @@ GivenRecords read_named_records(const std::vector<std::filesystem::path>& paths)
   for (const std::filesystem::path& path : paths) {
     try {
       given.read.push_back({visible(path.string()), read_record(find_run(path))});
-      summarise(given.read.back().record);
+      judge(given.read.back().record);
     } catch (const UsageError& error) {
       if (!first) first = std::current_exception();
       given.left_out.push_back({name_of(WarningCode::incomplete_record),

@@ -59,6 +59,9 @@ std::string readable_time(Seconds time);
 /// Writes gigabytes (1e9 bytes) per second: "329.1 GB/s", "0.00122 GB/s".
 std::string readable_bandwidth(double gb_per_s);
 
+/// Rounds to so many digits, as an interval is asked for: "1 %", "0.5 %".
+std::string percent_of_digits(double share, int digits = 3);
+
 /// Returns "1 round", "2 rounds"
 std::string counted(std::int64_t count, std::string_view one, std::string_view many);
 

@@ -57,7 +57,7 @@ struct FleetRecord {
   bool is_other_document = false;  ///< the problem is that it is no record at all
   std::string started;
   RunStatus status = RunStatus::incomplete;
-  int exit_code = 0;
+  bool wrong_path = false;
   std::string cause{};           ///< why it is not complete; empty where it does not say that
   int launches = 1;              ///< that were asked for
   bool has_chosen_gpus = false;  ///< it was to run on some of the machine's

@@ -354,7 +354,9 @@ enum class RunStatus {
   complete,
   interrupted,
   job_lost,
-  incomplete,  ///< read from a cut journal, or nothing was measured of what was asked for
+  incomplete,  ///< something that was asked for is missing: nothing was measured of it, or not
+               ///< checked
+  unfinished,  ///< read from a journal: the run still goes on, or was ended before it could say how
 };
 
 template <>
@@ -362,7 +364,8 @@ inline constexpr auto kNames<RunStatus> = names<RunStatus>("status",
                                                            {{RunStatus::complete, "complete"},
                                                             {RunStatus::interrupted, "interrupted"},
                                                             {RunStatus::job_lost, "job lost"},
-                                                            {RunStatus::incomplete, "incomplete"}});
+                                                            {RunStatus::incomplete, "incomplete"},
+                                                            {RunStatus::unfinished, "unfinished"}});
 
 /// One run of a user's program, as `linkgain exec` started it.
 struct ProgramRun {

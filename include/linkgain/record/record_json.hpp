@@ -17,9 +17,10 @@ struct SampleTable;
 
 /// Reads of a record's file what launch values are made of, in a quarter of the time that
 /// parse_record() takes: cases have no samples, and of these there are the columns `case`,
-/// `variant`, `launch`, `round`, `seconds_by_rank`, `clock_event_reasons_by_rank` and `disturbed`,
-/// of equal length. Returns nothing of any other file than one of the newest schema that is as
-/// linkgain wrote it, which its digest says; parse_record() reads that, or says what is wrong.
+/// `variant`, `launch`, `round`, `seconds_by_rank`, `clock_event_reasons_by_rank`, `disturbed` and
+/// `unverified`, of equal length. Returns nothing of any other file than one of the newest schema
+/// that is as linkgain wrote it, which its digest says; parse_record() reads that, or says what is
+/// wrong.
 std::optional<RecordDocument> read_as_written(std::string_view text);
 
 /// Returns the document, one object, with the digest of all that stands before it as its last

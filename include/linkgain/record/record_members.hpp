@@ -455,7 +455,8 @@ void describe_members(auto& visit, json::Is<Record> auto& record) {
   visit("wall_s", record.wall_seconds,
         "of the whole run; of a journal until its last line that tells it, null where none does");
   visit("status", record.status, "how the run ended");
-  visit("exit_code", record.exit_code, "that the run ended with", {.most = 255});
+  visit("exit_code", record.exit_code,
+        "that the run ended with; linkgain reads only that of a signal", {.most = 255});
   visit.derived_sparse("answer", record.answer, "of a run that has ended");
   visit("machine", record.machine);
   visit("settings", record.settings);

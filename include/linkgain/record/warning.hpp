@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/record/record.hpp"
@@ -128,9 +129,17 @@ enum class WarningWeight {
   notice,      ///< expected, or a matter of what was asked for
 };
 
+/// Who says it.
+enum class WarningOrigin {
+  run,         ///< the run alone knew it: whoever reads its record believes it
+  derived,     ///< judge() makes it of samples, evidence, machine and settings, whoever reads them
+  comparison,  ///< of a run beside others or a baseline: it is in no run's record
+};
+
 struct WarningRow {
   WarningCode code;
   std::string_view name;
+  WarningOrigin origin;
   WarningWeight weight;
   /// What a run with it ends with at least: success where it may end well, and unhealthy with
   /// Settings::require_healthy alone.
@@ -162,6 +171,9 @@ Warning warning_of(WarningCode code, std::string text);
 std::string label_of(const Warning& warning);
 
 bool is(const Warning& warning, WarningCode code);
+
+/// Leaves in a record what the run alone knew.
+void drop_derived(std::vector<Warning>& warnings);
 
 /// Names a case as warnings and sentences do: "send-recv between GPU 0 and GPU 1 of 1 GiB".
 std::string spoken_case(const Record& record, const Case& definition);

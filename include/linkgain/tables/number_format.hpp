@@ -44,9 +44,6 @@ std::string percent_beside(double border, double share, Whole whole = Whole::yes
 /// Rounds to so many decimals: "73 %", "<1 %", "100.4 %", "<0.1 %"; nothing at all is "0 %".
 std::string rounded_percent(double share, int decimals);
 
-/// Rounds to so many digits, as an interval is asked for: "1 %", "0.5 %".
-std::string percent_of_digits(double share, int digits = 3);
-
 /// Shows bytes to three digits in binary units: "2.01 GiB", "0 B".
 std::string rounded_bytes(double bytes);
 

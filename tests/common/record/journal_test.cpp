@@ -61,8 +61,7 @@ std::string written_journal(const Record& record) {
 /// Returns what a journal of that many complete lines holds.
 Record expected_after(const Record& record, int lines) {
   Record expected;
-  expected.status = RunStatus::incomplete;
-  expected.exit_code = 6;
+  expected.status = RunStatus::unfinished;
   expected.started = record.started;
   expected.wall_seconds = record.wall_seconds;
   expected.time_spent = record.time_spent;
@@ -299,7 +298,7 @@ TEST(Journal, IsOnDiskLineByLine) {
   EXPECT_THAT(read_text(folder / "journal.jsonl"), StartsWith("{\"head\":"));
   const Record back = read_record(folder / "journal.jsonl");
   EXPECT_TRUE(same(back.machine, record.machine));
-  EXPECT_EQ(back.status, RunStatus::incomplete);
+  EXPECT_EQ(back.status, RunStatus::unfinished);
 }
 
 TEST(Journal, RefusesGarbageAndNamesTheLine) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,34 @@ inline Record counted_record(double p2p, double host) {
   record.cases.back().variants[0].evidence = traffic_evidence(p2p);
   record.cases.back().variants[1].evidence = traffic_evidence(host);
   return record;
+}
+
+inline constexpr std::int64_t kGigabyte = 1'000'000'000;
+
+/// Returns what was seen of a program's run on two GPUs, each of which sent so much over NVLink.
+inline RunEvidence evidence_of(std::optional<std::int64_t> bytes_a_gpu) {
+  RunEvidence run;
+  for (int gpu = 0; gpu < 2; ++gpu) {
+    GpuEvidence& each = run.gpus.emplace_back();
+    each.gpu = gpu;
+    each.traffic.nvlink_sent = each.traffic.nvlink_received = bytes_a_gpu;
+    if (!bytes_a_gpu) each.nvlink_reason = "Not Supported";
+    each.used = true;
+  }
+  run.nccl = {{.path = "/usr/lib/libnccl.so.2", .version = "2.28.9+cuda13.0", .processes = 2}};
+  run.processes_looked = 3;
+  return run;
+}
+
+/// Sums up ten samples, of which so many have these clock events.
+inline HealthSummary health_with(std::uint64_t reasons, int samples) {
+  HealthSummary health;
+  for (int i = 0; i < 10; ++i) {
+    Health sample;
+    sample.clock_event_reasons = i < samples ? reasons : 0;
+    add_sample(health, {sample});
+  }
+  return health;
 }
 
 /// Prints what judge() makes of a changed record for a golden: situation and exit code, below them

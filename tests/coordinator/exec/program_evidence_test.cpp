@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "exec_verdicts.hpp"
+#include "linkgain/analysis/program_validity.hpp"
 #include "linkgain/base/environment.hpp"
 #include "linkgain/process/process.hpp"
 #include "support/process_support.hpp"

@@ -55,7 +55,7 @@ TEST_F(FleetFindings, OfNodes) {
     for (CaseResult& result : node(2).cases) result.variants[0].health.unhealthy_samples = 10;
     node(3).cases[0].variants[0].health.unhealthy_samples = 1;
     node(4).status = RunStatus::job_lost;
-    node(5).exit_code = 5;
+    node(5).warnings = {warning_of(WarningCode::wrong_path, "variant p2p")};
     node(6).machine.software.driver = "570.1";
   });
   add("others' work, on a node that is slow and on one that is not", [&] {
@@ -98,10 +98,7 @@ TEST_F(FleetFindings, OfNodes) {
 }
 
 TEST_F(FleetFindings, OfWhatRunsSayThemselves) {
-  add("interrupted, and wrong data that its own run found", [&] {
-    node(1).status = RunStatus::interrupted;
-    node(2).exit_code = static_cast<int>(ExitCode::wrong_data);
-  });
+  add("interrupted", [&] { node(1).status = RunStatus::interrupted; });
   add("runs that did not end, which say why, and one that does not", [&] {
     for (const int number : {1, 2, 3}) node(number).status = RunStatus::job_lost;
     const auto lost = [](const char* text) { return warning_of(WarningCode::job_lost, text); };

@@ -7,12 +7,13 @@
 #include <iterator>
 #include <random>
 
-#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/json.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/record_json.hpp"
 #include "linkgain/record/record_members.hpp"
+#include "linkgain/record/warning.hpp"
 #include "support/full_record.hpp"
 #include "support/golden.hpp"
 #include "support/impossible_samples.hpp"
@@ -50,14 +51,14 @@ nlohmann::ordered_json full_document() {
 }
 
 FleetRecord fleet_record_of_samples(Record record, FleetNames& names) {
-  summarise(record);
+  judge(record);
   return fleet_record_of(record, names);
 }
 
 void expect_same(const FleetRecord& read, const FleetRecord& expected) {
   EXPECT_EQ(read.started, expected.started);
   EXPECT_EQ(read.status, expected.status);
-  EXPECT_EQ(read.exit_code, expected.exit_code);
+  EXPECT_EQ(read.wrong_path, expected.wrong_path);
   EXPECT_EQ(read.launches, expected.launches);
   EXPECT_EQ(read.program, expected.program);
   EXPECT_EQ(read.variables, expected.variables);
@@ -90,11 +91,21 @@ TEST(FleetRecord, IsTheSameFromColumnsAlone) {
     records.push_back(parse_record(
         content_of(std::filesystem::path(RESULTS_FOLDER) / folder / "record.json"), "r"));
   }
+  records.push_back(records[1]);
+  for (CaseResult& result : records.back().cases) {
+    result.variants[1].evidence = result.variants[0].evidence;  // NVLink carried host's, too
+  }
   for (Record& record : records) {
     record.cases.front().samples.front().health.back().clock_event_reasons = 0x84;
+    record.exit_code = 5;
+    record.warnings = {warning_of(WarningCode::wrong_path, "claimed"),
+                       warning_of(WarningCode::not_verified, "claimed")};
     const std::string text = to_json(record);
     ASSERT_TRUE(read_as_written(text));
-    expect_same(read_as_file(text, names), fleet_record_of_samples(parse_record(text, "r"), names));
+    const FleetRecord read = read_as_file(text, names);
+    expect_same(read, fleet_record_of_samples(parse_record(text, "r"), names));
+    EXPECT_EQ(read.wrong_path, &record == &records.back());
+    EXPECT_THAT(read.cause, testing::Not(HasSubstr("claimed")));
     nlohmann::ordered_json document = nlohmann::ordered_json::parse(text);
     document["cases"][0]["variants"][0]["time_s"] = 1.0;
     EXPECT_FALSE(read_as_written(document.dump(1))) << "not as it was written";
@@ -184,7 +195,7 @@ TEST(FleetRecord, OfAJournalSaysThatNoOtherIsThere) {
   FleetNames names;
   const FleetRecord read = read_fleet_record(path, names);
   EXPECT_EQ(read.problem, "");
-  EXPECT_EQ(read.status, RunStatus::incomplete);
+  EXPECT_EQ(read.status, RunStatus::unfinished);
   EXPECT_THAT(read.cause, HasSubstr("journal"));
 }
 

@@ -190,7 +190,7 @@ TEST_F(Fleet, FindsWrongDataHealthAndRunsCutShort) {
   for (CaseResult& result : node(2).cases) result.variants[0].health.unhealthy_samples = 10;
   node(3).cases[0].variants[0].health.unhealthy_samples = 1;
   node(4).status = RunStatus::job_lost;
-  node(5).exit_code = 5;
+  node(5).warnings = {warning_of(WarningCode::wrong_path, "variant p2p")};
   node(6).machine.software.driver = "570.1";
   const FleetReport report = judge();
   std::vector<std::pair<std::string, NodeState>> states;

@@ -118,6 +118,12 @@ TEST_F(RunList, SaysHowARunEnded) {
   };
   Record record = record_of(20, "");
   record.status = RunStatus::complete;
+  EXPECT_EQ(status_of(record), "incomplete") << "not all of its data were checked";
+  for (CaseResult& result : record.cases) {
+    for (Sample& sample : result.samples) sample.unverified = false;
+    for (VariantResult& variant : result.variants)
+      variant.verification = Verification{1, 0, 0.0, 0.0, ""};
+  }
   EXPECT_EQ(status_of(record), "complete");
   record.warnings.push_back({"fewer-launches", "1 launches instead of 6", ""});
   EXPECT_EQ(status_of(record), "budget");

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/cases/case.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/warning.hpp"
@@ -28,7 +29,7 @@ using testing::StartsWith;
 
 Record recorded(const std::string& folder) {
   Record record = read_record(std::string(RESULTS_FOLDER) + "/" + folder);
-  summarise(record);
+  judge(record);
   return record;
 }
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/record/journal.hpp"
 #include "setting_records.hpp"
@@ -32,7 +32,7 @@ using testing::StartsWith;
 
 Record recorded(const std::string& folder) {
   Record record = read_record(std::string(RESULTS_FOLDER) + "/" + folder);
-  summarise(record);
+  judge(record);
   return record;
 }
 

@@ -37,7 +37,7 @@ constexpr const char* kSecond = "all_reduce/float32/sum/64KiB/np2";
 void expect_journal_equals_record(const RunBench& bench) {
   Record journal = read_record(bench.journal_path());
   summarise(journal);
-  EXPECT_EQ(journal.status, RunStatus::incomplete);
+  EXPECT_EQ(journal.status, RunStatus::unfinished);
   EXPECT_TRUE(same(journal.machine, bench.record.machine));
   EXPECT_TRUE(same(journal.settings, bench.record.settings));
   EXPECT_TRUE(same_but_for_order(journal.cases, bench.record.cases));

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/report/answer.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 Record recorded(const std::string& folder) {
   Record record = read_record(std::string(RESULTS_FOLDER) + "/" + folder);
-  summarise(record);
+  judge(record);
   return record;
 }
 

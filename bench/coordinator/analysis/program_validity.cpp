@@ -1,10 +1,11 @@
-#include "exec_verdicts.hpp"
+#include "linkgain/analysis/program_validity.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,14 +16,13 @@
 #include "linkgain/analysis/judgement.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/analysis/program_traffic.hpp"
-#include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/warning.hpp"
-#include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {
 namespace {
@@ -365,7 +365,7 @@ void warn_of_forbidden_p2p(Record& record) {
   const Settings& settings = record.settings;
   for (std::size_t i = 0; i < settings.variants.size(); ++i) {
     const Variant& variant = settings.variants[i];
-    for (const auto& [name, value] : settings.environment_in_force[i]) {
+    for (const auto& [name, value] : in_force(record, i)) {
       if (value_of(variant.environment, name) == value || !forbids_p2p(name, value)) continue;
       const bool by_command = is_set_by_command(*settings.program, name);
       record.warnings.push_back(
@@ -540,13 +540,15 @@ bool decides_rounds(const Record& record, const Case& definition) {
          });
 }
 
-void warn_of_runs(Record& record) {
+void judge_program(Record& record) {
   warn_of_forbidden_p2p(record);
-  warn_of_inherited(record);
   warn_of_few_runs(record);
   warn_of_matches(record);
   warn_of_few_digits(record);
   warn_of_wide_intervals(record);
+  const ExecVerdict verdict = judge_exec(
+      arms_of(record), record.neighbours ? record.neighbours->seen : std::vector<GpuNeighbour>{});
+  std::ranges::copy(verdict.warnings, std::back_inserter(record.warnings));
 }
 
 }  // namespace linkgain

@@ -1,4 +1,4 @@
-#include "exec_verdicts.hpp"
+#include "linkgain/analysis/program_validity.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,29 +6,14 @@
 #include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/record/warning.hpp"
 #include "support/situations.hpp"
+#include "verdict_records.hpp"
 
 namespace linkgain::test {
 namespace {
 
-constexpr std::int64_t kGigabyte = 1'000'000'000;
-
-RunEvidence run_of(std::optional<std::int64_t> bytes_a_gpu) {
-  RunEvidence run;
-  for (int gpu = 0; gpu < 2; ++gpu) {
-    GpuEvidence& each = run.gpus.emplace_back();
-    each.gpu = gpu;
-    each.traffic.nvlink_sent = each.traffic.nvlink_received = bytes_a_gpu;
-    if (!bytes_a_gpu) each.nvlink_reason = "Not Supported";
-    each.used = true;
-  }
-  run.nccl = {{.path = "/usr/lib/libnccl.so.2", .version = "2.28.9+cuda13.0", .processes = 2}};
-  run.processes_looked = 3;
-  return run;
-}
-
 ArmEvidence arm_of(const std::string& name, std::vector<std::optional<std::int64_t>> bytes) {
   ArmEvidence arm{.variant = name, .forbidding = name == "host" ? "NCCL_P2P_DISABLE=1" : ""};
-  for (const auto& each : bytes) arm.runs.push_back(run_of(each));
+  for (const auto& each : bytes) arm.runs.push_back(evidence_of(each));
   return arm;
 }
 
@@ -43,26 +28,16 @@ std::vector<std::string> codes_of(const std::vector<ArmEvidence>& arms,
   return codes;
 }
 
-HealthSummary health_with(std::uint64_t reasons, int samples) {
-  HealthSummary health;
-  for (int i = 0; i < 10; ++i) {
-    Health sample;
-    sample.clock_event_reasons = i < samples ? reasons : 0;
-    add_sample(health, {sample});
-  }
-  return health;
-}
-
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(ExecVerdicts, ArmsOfWhichOneUsesNvlinkHaveNoWarning) {
+TEST(ProgramValidity, ArmsOfWhichOneUsesNvlinkHaveNoWarning) {
   EXPECT_THAT(codes_of(good_arms()), IsEmpty());
   EXPECT_EQ(judge_exec(good_arms(), {}).exit_code, ExitCode::success);
   EXPECT_THAT(codes_of({}), IsEmpty());
 }
 
-TEST(ExecVerdicts, FlagsAndBarriersAreNoUseOfNvlink) {
+TEST(ProgramValidity, FlagsAndBarriersAreNoUseOfNvlink) {
   EXPECT_THAT(codes_of({arm_of("p2p", {kGigabyte}), arm_of("host", {kNvlinkFloor / 2})}),
               IsEmpty());
   EXPECT_THAT(codes_of({arm_of("p2p", {kNvlinkFloor / 2 + 1}), arm_of("host", {0})}), IsEmpty());
@@ -73,13 +48,13 @@ TEST(ExecVerdicts, FlagsAndBarriersAreNoUseOfNvlink) {
               IsEmpty());
 }
 
-TEST(ExecVerdicts, AnArmWithoutP2pThatUsesSomeNvlinkIsAWrongPath) {
+TEST(ProgramValidity, AnArmWithoutP2pThatUsesSomeNvlinkIsAWrongPath) {
   const std::vector<ArmEvidence> arms{arm_of("p2p", {kGigabyte}), arm_of("host", {kGigabyte / 10})};
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-path"));
   EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::wrong_path);
 }
 
-TEST(ExecVerdicts, OneRunWithoutP2pThatUsesNvlinkIsAWrongPath) {
+TEST(ProgramValidity, OneRunWithoutP2pThatUsesNvlinkIsAWrongPath) {
   std::vector<ArmEvidence> arms{arm_of("p2p", {kGigabyte, kGigabyte, kGigabyte}),
                                 arm_of("host", {0, kGigabyte, 0})};
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-path"));
@@ -94,12 +69,12 @@ TEST(ExecVerdicts, OneRunWithoutP2pThatUsesNvlinkIsAWrongPath) {
   EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::success);
 }
 
-TEST(ExecVerdicts, TheSameBytesInBothArmsAreNoChange) {
+TEST(ProgramValidity, TheSameBytesInBothArmsAreNoChange) {
   const std::vector<ArmEvidence> arms{arm_of("p2p", {kGigabyte}), arm_of("host", {kGigabyte})};
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-path", "exec-no-change"));
 }
 
-TEST(ExecVerdicts, ADifferenceWithinTheDeviationOfRunsIsNoChange) {
+TEST(ProgramValidity, ADifferenceWithinTheDeviationOfRunsIsNoChange) {
   const std::vector<std::optional<std::int64_t>> scattered{kGigabyte, 12 * kGigabyte / 10,
                                                            8 * kGigabyte / 10};
   EXPECT_THAT(codes_of({arm_of("p2p", scattered), arm_of("host", {85 * kGigabyte / 100})}),
@@ -111,25 +86,25 @@ TEST(ExecVerdicts, ADifferenceWithinTheDeviationOfRunsIsNoChange) {
       ElementsAre("exec-path"));
 }
 
-TEST(ExecVerdicts, AProgramWithoutNvlinkIsNamed) {
+TEST(ProgramValidity, AProgramWithoutNvlinkIsNamed) {
   EXPECT_THAT(codes_of({arm_of("p2p", {0, 0}), arm_of("host", {0, 0})}),
               ElementsAre("exec-no-nvlink"));
 }
 
-TEST(ExecVerdicts, VariantsThatChooseNoPathMayMoveTheSame) {
+TEST(ProgramValidity, VariantsThatChooseNoPathMayMoveTheSame) {
   EXPECT_THAT(codes_of({arm_of("p2p", {kGigabyte}), arm_of("ring", {kGigabyte})}), IsEmpty());
 }
 
-TEST(ExecVerdicts, TheSameBytesInTheSameTimeAreWorthAWord) {
+TEST(ProgramValidity, TheSameBytesInTheSameTimeAreWorthAWord) {
   std::vector<ArmEvidence> arms{arm_of("p2p", {kGigabyte}), arm_of("off", {kGigabyte})};
   arms[1].is_like_first = true;
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-same-bytes"));
   const ExecVerdict verdict = judge_exec(arms, {});
   EXPECT_EQ(verdict.exit_code, ExitCode::success);
   EXPECT_EQ(row_of(verdict.warnings.at(0)).weight, WarningWeight::notice);
-  arms[1].runs = {run_of(kGigabyte / 2)};
+  arms[1].runs = {evidence_of(kGigabyte / 2)};
   EXPECT_THAT(codes_of(arms), IsEmpty()) << "other bytes";
-  arms[0].runs = arms[1].runs = {run_of(0)};
+  arms[0].runs = arms[1].runs = {evidence_of(0)};
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-no-nvlink", "exec-no-nvlink")) << "no NVLink";
 }
 
@@ -148,7 +123,7 @@ Record record_with(Variant other, const Estimate& ratio) {
   return record;
 }
 
-TEST(ExecVerdicts, AnArmIsLikeTheFirstUnlessItsTimeGpusOrLibraryDiffer) {
+TEST(ProgramValidity, AnArmIsLikeTheFirstUnlessItsTimeGpusOrLibraryDiffer) {
   const auto is_like_first = [](const Variant& other, const Estimate& ratio) {
     return arms_of(record_with(other, ratio)).at(1).is_like_first;
   };
@@ -167,7 +142,7 @@ TEST(ExecVerdicts, AnArmIsLikeTheFirstUnlessItsTimeGpusOrLibraryDiffer) {
   EXPECT_FALSE(arms_of(record).at(1).is_like_first) << "nothing was compared";
 }
 
-TEST(ExecVerdicts, EitherVariableThatForbidsP2pIsInForce) {
+TEST(ProgramValidity, EitherVariableThatForbidsP2pIsInForce) {
   Record record;
   record.settings.variants = {{"p2p", {}},
                               {"host", {{"NCCL_P2P_DISABLE", "1"}}},
@@ -180,7 +155,7 @@ TEST(ExecVerdicts, EitherVariableThatForbidsP2pIsInForce) {
               ElementsAre("", "NCCL_P2P_DISABLE=1", "NCCL_P2P_LEVEL=LOC", "NCCL_P2P_LEVEL=0", ""));
 }
 
-TEST(ExecVerdicts, TrafficThatIsNotKnownIsNotJudged) {
+TEST(ProgramValidity, TrafficThatIsNotKnownIsNotJudged) {
   EXPECT_THAT(codes_of({arm_of("p2p", {std::nullopt}), arm_of("host", {kGigabyte})}),
               ElementsAre("exec-unseen", "exec-path"));
   std::vector<ArmEvidence> blind = good_arms();
@@ -205,7 +180,7 @@ void forget_use(ArmEvidence& arm) {
   }
 }
 
-TEST(ExecVerdicts, GpusThatTheCommandWasNotOnAreNotJudged) {
+TEST(ProgramValidity, GpusThatTheCommandWasNotOnAreNotJudged) {
   std::vector<ArmEvidence> arms = good_arms();
   for (ArmEvidence& arm : arms) add_gpu(arm, 2 * kGigabyte);
   EXPECT_THAT(codes_of(arms), IsEmpty());
@@ -218,7 +193,7 @@ TEST(ExecVerdicts, GpusThatTheCommandWasNotOnAreNotJudged) {
   EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::wrong_path) << "it was on that one, too";
 }
 
-TEST(ExecVerdicts, AllGpusAreJudgedWhereNobodyKnowsWhichTheCommandWasOn) {
+TEST(ProgramValidity, AllGpusAreJudgedWhereNobodyKnowsWhichTheCommandWasOn) {
   std::vector<ArmEvidence> arms = good_arms();
   for (ArmEvidence& arm : arms) {
     add_gpu(arm, 2 * kGigabyte);
@@ -228,7 +203,7 @@ TEST(ExecVerdicts, AllGpusAreJudgedWhereNobodyKnowsWhichTheCommandWasOn) {
   EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::wrong_path);
 }
 
-TEST(ExecVerdicts, BytesOfAGpuThatOthersWereOnAreNoWrongPath) {
+TEST(ProgramValidity, BytesOfAGpuThatOthersWereOnAreNoWrongPath) {
   std::vector<ArmEvidence> arms = good_arms();
   for (ArmEvidence& arm : arms) {
     add_gpu(arm, 2 * kGigabyte);
@@ -237,12 +212,12 @@ TEST(ExecVerdicts, BytesOfAGpuThatOthersWereOnAreNoWrongPath) {
   }
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-neighbours", "exec-neighbours"));
   EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::success);
-  arms[1].runs = {run_of(kGigabyte), run_of(kGigabyte)};
+  arms[1].runs = {evidence_of(kGigabyte), evidence_of(kGigabyte)};
   arms[1].runs[0].neighbours.seen = {{.gpu = 0}};
   EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::wrong_path) << "GPU 1 was its own";
 }
 
-TEST(ExecVerdicts, AGpuWithoutCounterIsLeftOut) {
+TEST(ProgramValidity, AGpuWithoutCounterIsLeftOut) {
   std::vector<ArmEvidence> arms = good_arms();
   for (ArmEvidence& arm : arms) add_gpu(arm, std::nullopt);
   EXPECT_THAT(codes_of(arms), IsEmpty()) << "nothing of it was used";
@@ -250,12 +225,12 @@ TEST(ExecVerdicts, AGpuWithoutCounterIsLeftOut) {
   for (RunEvidence& run : arms[0].runs) run.gpus[2].used = true;
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-unseen"));
   EXPECT_EQ(nvlink_bytes(arms[0]), 2.0 * kGigabyte);
-  arms[1].runs = {run_of(kGigabyte)};
+  arms[1].runs = {evidence_of(kGigabyte)};
   add_gpu(arms[1], std::nullopt);
   EXPECT_EQ(judge_exec(arms, {}).exit_code, ExitCode::wrong_path) << "the others are judged";
 }
 
-TEST(ExecVerdicts, ThatOthersAreNotKnownIsToldOnceForEachReason) {
+TEST(ProgramValidity, ThatOthersAreNotKnownIsToldOnceForEachReason) {
   std::vector<ArmEvidence> arms = good_arms();
   for (ArmEvidence& arm : arms) {
     for (RunEvidence& run : arm.runs) run.neighbours.not_looked = "ids of another namespace";
@@ -269,7 +244,7 @@ TEST(ExecVerdicts, ThatOthersAreNotKnownIsToldOnceForEachReason) {
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-unseen")) << "which says it";
 }
 
-TEST(ExecVerdicts, OthersBeforeAndDuringRunsAreNamed) {
+TEST(ProgramValidity, OthersBeforeAndDuringRunsAreNamed) {
   const GpuNeighbour neighbour{.gpu = 1, .processes = {{.pid = 4711, .name = "python3"}}};
   EXPECT_THAT(codes_of(good_arms(), {neighbour}), ElementsAre("exec-neighbours"));
   std::vector<ArmEvidence> arms = good_arms();
@@ -277,7 +252,7 @@ TEST(ExecVerdicts, OthersBeforeAndDuringRunsAreNamed) {
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-neighbours"));
 }
 
-TEST(ExecVerdicts, ThrottlingIsToldAndThePowerLimitOnlyWhereArmsDiffer) {
+TEST(ProgramValidity, ThrottlingIsToldAndThePowerLimitOnlyWhereArmsDiffer) {
   std::vector<ArmEvidence> arms = good_arms();
   arms[0].runs[0].gpus[0].health = health_with(0x20, 3);
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-throttled"));
@@ -288,7 +263,7 @@ TEST(ExecVerdicts, ThrottlingIsToldAndThePowerLimitOnlyWhereArmsDiffer) {
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-power-capped"));
 }
 
-TEST(ExecVerdicts, OtherLibrariesAreToldUnlessTheyAreWanted) {
+TEST(ProgramValidity, OtherLibrariesAreToldUnlessTheyAreWanted) {
   std::vector<ArmEvidence> arms = good_arms();
   for (RunEvidence& run : arms[1].runs) run.nccl.front().path = "/opt/wheel/libnccl.so.2";
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-nccl-differs"));
@@ -296,7 +271,7 @@ TEST(ExecVerdicts, OtherLibrariesAreToldUnlessTheyAreWanted) {
   EXPECT_THAT(codes_of(arms), IsEmpty());
 }
 
-TEST(ExecVerdicts, ALibraryThatWasNotReplacedIsToldOfEachVariantThatNamesOne) {
+TEST(ProgramValidity, ALibraryThatWasNotReplacedIsToldOfEachVariantThatNamesOne) {
   std::vector<ArmEvidence> arms = good_arms();
   arms[0].nccl = "/opt/old/libnccl.so.2";
   arms[1].nccl = "/opt/new/libnccl.so.2";
@@ -311,7 +286,7 @@ TEST(ExecVerdicts, ALibraryThatWasNotReplacedIsToldOfEachVariantThatNamesOne) {
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-no-nccl"));
 }
 
-TEST(ExecVerdicts, NoNcclIsToldWhereSomebodyLooked) {
+TEST(ProgramValidity, NoNcclIsToldWhereSomebodyLooked) {
   std::vector<ArmEvidence> arms = good_arms();
   for (ArmEvidence& arm : arms) {
     for (RunEvidence& run : arm.runs) run.nccl.clear();
@@ -332,7 +307,7 @@ std::string said_of(const std::vector<ArmEvidence>& arms,
   return text;
 }
 
-TEST(ExecVerdicts, AreSaidInSentences) {
+TEST(ProgramValidity, AreSaidInSentences) {
   Situations situations;
   situations.add("P2P off, all over NVLink",
                  said_of({arm_of("p2p", {kGigabyte}), arm_of("host", {kGigabyte})}));
@@ -378,7 +353,7 @@ TEST(ExecVerdicts, AreSaidInSentences) {
     for (RunEvidence& run : arm.runs) run.nccl.clear();
   }
   situations.add("no NCCL", said_of(arms));
-  situations.expect_golden("exec_verdicts.txt");
+  situations.expect_golden("program_validity.txt");
 }
 
 }  // namespace

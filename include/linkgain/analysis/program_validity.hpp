@@ -72,8 +72,8 @@ bool is_start_up(const Case& definition);
 /// for each does, and the time, which is always there, where none was.
 bool decides_rounds(const Record& record, const Case& definition);
 
-/// Adds what is to be known of runs that are over and summarised: why they claim less than their
-/// intervals say, or why these are wide.
-void warn_of_runs(Record& record);
+/// Warns, for judge(), of what is to be known of a program's runs: what their evidence says against
+/// the comparison, why they claim less than their intervals say, or why these are wide.
+void judge_program(Record& record);
 
 }  // namespace linkgain
