@@ -167,6 +167,10 @@ std::optional<bool> same_for_all_pairs(const std::vector<PairLink>& links, PairQ
   return same ? first : std::nullopt;
 }
 
+bool refuses_p2p(const Machine& machine) {
+  return same_for_all_pairs(machine.links, allows_p2p) == false;
+}
+
 std::string gpu_label(const Machine& machine, int rank) {
   const RankInfo* found = find_rank(machine, rank);
   return found != nullptr && found->gpu ? fmt::format("GPU{}", found->gpu->cuda_index)

@@ -67,8 +67,8 @@ constexpr WarningRow kRows[] = {
     {run_noted, "run-noted", Origin::run, Weight::notice, ExitCode::success,
      "nothing: the note says what was seen"},
     {metric_missing, "metric-missing", Origin::run, Weight::incomplete, ExitCode::incomplete,
-     "look for the line in its log; --metric reads standard output and standard error, line by "
-     "line"},
+     "look for the line in its log; --metric reads standard output and standard error of the "
+     "command, not of a server, line by line"},
     {exec_waited, "exec-waited", Origin::run, Weight::notice, ExitCode::success,
      "let it write less, or into a file of its own: > run.log in a script"},
     {wrong_data, "wrong-data", Origin::derived, Weight::wrong, ExitCode::wrong_data,

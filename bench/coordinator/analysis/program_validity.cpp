@@ -378,6 +378,17 @@ void warn_of_forbidden_p2p(Record& record) {
   }
 }
 
+/// Warns where variants part by P2P that the driver allows to none of them; returns whether it did.
+bool warn_of_refused_p2p(Record& record) {
+  const std::vector<Variant>& variants = record.settings.variants;
+  const auto off = std::ranges::count_if(
+      variants, [&](const Variant& each) { return is_p2p_off(record, each.name); });
+  if (off == 0 || off == std::ssize(variants) || !refuses_p2p(record.machine)) return false;
+  record.warnings.push_back(warning_of(
+      WarningCode::same_path, "P2P was never on: the driver allows it between none of these GPUs"));
+  return true;
+}
+
 /// Tells whether printed digits, not runs, make the ratio's interval so wide that it is not what
 /// was asked for, or that it does not tell whether there is a difference.
 bool is_of_few_digits(const Record& record, const CaseResult& result, const RatioResult& each) {
@@ -548,7 +559,10 @@ void judge_program(Record& record) {
   warn_of_wide_intervals(record);
   const ExecVerdict verdict = judge_exec(
       arms_of(record), record.neighbours ? record.neighbours->seen : std::vector<GpuNeighbour>{});
-  std::ranges::copy(verdict.warnings, std::back_inserter(record.warnings));
+  const bool refused = warn_of_refused_p2p(record);  // which explains that nothing used NVLink
+  std::ranges::copy_if(
+      verdict.warnings, std::back_inserter(record.warnings),
+      [&](const Warning& each) { return !refused || !is(each, WarningCode::exec_no_nvlink); });
 }
 
 }  // namespace linkgain

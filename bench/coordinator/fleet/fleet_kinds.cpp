@@ -256,6 +256,7 @@ PeerFigure figure_of(const Column& column, const FleetNames::Name& name, double 
 /// Fills `figures`, by the number of `names`; for fewer than kKindSize members they stay empty.
 void summarise(Kind& kind, const FleetNames& names, double tolerance) {
   for (const FleetRecord* member : kind.members) {
+    if (!measured_in(*member).empty()) ++kind.measuring;
     ++kind.drivers[member->machine.software.driver.value_or("")];
     ++kind.nccls[member->machine.software.nccl_library.value_or("")];
     for (const auto& [variable, value] : member->variables) ++kind.variables[variable][value];

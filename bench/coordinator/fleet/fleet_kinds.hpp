@@ -97,6 +97,7 @@ struct Kind {
   std::string name;
   std::string model;  ///< model_of() the members
   std::vector<const FleetRecord*> members;
+  int measuring = 0;                   ///< members that measured a case
   std::map<std::string, int> drivers;  ///< how many members have which
   std::map<std::string, int> nccls;
   /// By variable that some member sets, how many have which value, or kNoValue.

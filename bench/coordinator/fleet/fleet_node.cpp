@@ -161,6 +161,8 @@ void look_at_run(const FleetRecord& record, Findings& findings) {
   if (record.wrong_path) findings.add(NodeState::other_path, "its own run found a wrong path");
   if (record.status == RunStatus::interrupted) {
     findings.add(NodeState::ok, "its run was interrupted");
+  } else if (record.is_out_of_time) {
+    findings.add(NodeState::inconclusive, "its time budget ended before anything was measured");
   } else if (record.status != RunStatus::complete) {
     findings.add(
         NodeState::incomplete,
@@ -272,20 +274,28 @@ void look_at_paths(const FleetRecord& record, const Kind& peers, const FleetName
   }
 }
 
-/// Looks for cases that most of its peers have and that this run did not measure.
+/// Looks for cases that this run did not measure. Those of more than half of the peers that
+/// measured anything are a gap, those of fewer another selection.
 void look_for_gaps(const FleetRecord& record, const Kind& peers, Findings& findings) {
   const std::set<std::uint32_t> measured = measured_in(record);
   int usual = 0;
   int lacking = 0;
+  int of_few = 0;
   for (std::uint32_t name = 0; name < peers.figures.size(); ++name) {
-    const auto nodes = static_cast<std::size_t>(peers.figures[name].nodes);
-    if (nodes < kKindSize || 3 * nodes < 2 * peers.members.size()) continue;
-    ++usual;
-    if (!measured.contains(name)) ++lacking;
+    const int nodes = peers.figures[name].nodes;
+    if (static_cast<std::size_t>(nodes) < kKindSize) continue;
+    const bool is_usual = 2 * nodes > peers.measuring;
+    if (is_usual) ++usual;
+    if (!measured.contains(name)) ++(is_usual ? lacking : of_few);
   }
-  if (lacking == 0) return;
-  findings.add(NodeState::inconclusive, fmt::format("lacks {} of {} that its peers have", lacking,
-                                                    counted(usual, "case", "cases")));
+  if (lacking > 0) {
+    findings.add(NodeState::inconclusive, fmt::format("lacks {} of {} that its peers have", lacking,
+                                                      counted(usual, "case", "cases")));
+  }
+  if (of_few > 0) {
+    findings.add(NodeState::ok, fmt::format("lacks {} that some of its peers have",
+                                            counted(of_few, "case", "cases")));
+  }
 }
 
 /// Cases of a node that are slow, or that may be, by numbers of FleetNames.

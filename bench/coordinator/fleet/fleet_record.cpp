@@ -64,11 +64,25 @@ std::string cause_of(const Record& record) {
   return cause;
 }
 
+/// Tells whether the budget ended before anything was measured, which is no fault of the machine.
+bool is_out_of_time(const Record& record) {
+  const auto is_late = [](const VariantResult& each) {
+    return each.skipped && each.skipped->reason == SkipReason::out_of_time;
+  };
+  return record.status == RunStatus::incomplete && !record.cases.empty() &&
+         std::ranges::all_of(record.cases, [&](const CaseResult& result) {
+           return std::ranges::all_of(result.variants, is_late);
+         });
+}
+
+/// Returns the variables that the run's processes had, but for the file that NCCL logs to: linkgain
+/// names it after the launch.
 std::map<std::string, std::string> variables_of(const Settings& settings) {
   const std::vector<Environment>& all = settings.environment_in_force;
   std::map<std::string, std::string> variables;
   for (std::size_t i = 0; i < all.size() && i < settings.variants.size(); ++i) {
     for (const auto& [name, value] : all[i]) {
+      if (name == "NCCL_DEBUG_FILE") continue;
       const bool alike = std::ranges::all_of(all, [&](const Environment& each) {
         const auto found = each.find(name);
         return found != each.end() && found->second == value;
@@ -95,6 +109,7 @@ FleetRecord head_of(const Record& record) {
   own.started = record.started;
   own.status = record.status;
   own.wrong_path = has_warning(record, ExitCode::wrong_path);
+  own.is_out_of_time = is_out_of_time(record);
   own.cause = cause_of(record);
   own.launches = record.settings.launches;
   own.variables = variables_of(record.settings);

@@ -81,7 +81,8 @@ std::vector<std::string> program_sentences(const RunSummary& summary, const Answ
                                                     : "No comparison: one variant ran.");
     return sentences;
   }
-  for (const WarningCode code : {WarningCode::p2p_forbidden, WarningCode::exec_container}) {
+  for (const WarningCode code :
+       {WarningCode::p2p_forbidden, WarningCode::same_path, WarningCode::exec_container}) {
     for (const Warning& warning : summary.record.warnings) {
       if (is(warning, code)) sentences.push_back(warning.text + ".");
     }

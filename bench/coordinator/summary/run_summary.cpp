@@ -36,7 +36,7 @@ Contrast contrast_of_program(const Record& record) {
                                first.nccl == other.nccl && first.arguments == other.arguments &&
                                differ_in_transport(first.environment, other.environment) &&
                                differ_in_transport(other.environment, first.environment);
-  if (!lacks_p2p_alone) return Contrast::variant;
+  if (!lacks_p2p_alone || refuses_p2p(record.machine)) return Contrast::variant;
   const std::vector<double> without =
       nvlink_bytes_of(counted_runs(record, other.name), SharedGpus::count);
   const bool parts = path_of_program(counted_runs(record, first.name)) == Path::nvlink &&

@@ -58,6 +58,7 @@ struct FleetRecord {
   std::string started;
   RunStatus status = RunStatus::incomplete;
   bool wrong_path = false;
+  bool is_out_of_time = false;   ///< its budget ended before anything was measured
   std::string cause{};           ///< why it is not complete; empty where it does not say that
   int launches = 1;              ///< that were asked for
   bool has_chosen_gpus = false;  ///< it was to run on some of the machine's

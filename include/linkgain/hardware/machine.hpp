@@ -178,6 +178,9 @@ std::optional<bool> all_pairs(const std::vector<PairLink>& links, PairQuestion w
 /// between them, or there are no pairs.
 std::optional<bool> same_for_all_pairs(const std::vector<PairLink>& links, PairQuestion what);
 
+/// Returns whether the driver says of every pair that it allows no P2P.
+bool refuses_p2p(const Machine& machine);
+
 /// Returns how the pair is joined, whatever the number of its links: "NVLink", or the nearest thing
 /// in common by PCIe, "PHB"; with " without P2P" where the driver says so. Empty where nothing is
 /// known.

@@ -138,6 +138,11 @@ std::vector<Situation> situations_of_data_and_paths() {
       {wrong_path, good_run,
        [](Record& record) { record.cases[2].variants[1].evidence = traffic_evidence(1.0); }},
       {same_path, good_run, [](Record& record) { set_path(record, 0, Path::host_memory); }},
+      {same_path, good_program,
+       [](Record& record) {
+         set_bytes(record, "p2p", 0);
+         record.machine.links = {{.from = 0, .to = 1, .p2p = false, .nvlink = false}};
+       }},
       {evidence_missing, good_run,
        [](Record& record) { record.cases[2].variants[0].evidence.reset(); }},
       {evidence_not_judged, good_run,

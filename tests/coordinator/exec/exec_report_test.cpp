@@ -315,6 +315,23 @@ TEST(ExecAnswer, BeginsWithWhatTookP2pFromTheVariantThatShouldHaveIt) {
   EXPECT_THAT(answer_of(record), StartsWith("p2p ran with NCCL_P2P_DISABLE=1"));
 }
 
+TEST(ExecAnswer, ComparesNoP2pWhereTheDriverAllowsNone) {
+  Record record = record_of(reported_options(), {{"time", {1.0, 1.0001}}});
+  const auto link = [](int from, int to, bool p2p) {
+    return PairLink{.from = from, .to = to, .p2p = p2p, .nvlink = false};
+  };
+  record.machine.links = {link(0, 1, false), link(0, 2, false), link(1, 2, false)};
+  conclude(record);
+  EXPECT_THAT(answer_of(record), StartsWith("P2P was never on"));
+  EXPECT_THAT(answer_of(record), Not(HasSubstr("with and without P2P")));
+  EXPECT_THAT(exec_markdown(record), HasSubstr("| Variant |"));
+  EXPECT_EQ(std::ranges::count(record.warnings, "exec-no-nvlink", &Warning::code), 0);
+  record.machine.links[1].p2p = true;
+  record.warnings.clear();
+  conclude(record);
+  EXPECT_THAT(answer_of(record), HasSubstr("with and without P2P")) << "two of them could";
+}
+
 TEST(ExecAnswer, BeginsWithWhatTheCommandDoesToTheVariables) {
   const auto record_with = [](const std::vector<std::string>& command, bool is_server) {
     ExecOptions options = reported_options();

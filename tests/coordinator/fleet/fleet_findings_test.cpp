@@ -85,6 +85,17 @@ TEST_F(FleetFindings, OfNodes) {
     node(4).cases.clear();
     node(7).cases.resize(node(7).cases.size() / 2);
   });
+  add("the same beside nodes that measured nothing", [&] {
+    for (const int number : {1, 2, 3, 4}) node(number).cases.clear();
+    for (const int number : {5, 6, 7}) node(number).cases.resize(node(number).cases.size() / 2);
+  });
+  add("two selections of cases", [&] {
+    const auto half = std::ssize(node(1).cases) / 2;
+    for (int i = 1; i <= 12; ++i) {
+      std::vector<CaseResult>& cases = node(i).cases;
+      cases.erase(cases.begin() + (i <= 7 ? half : 0), i <= 7 ? cases.end() : cases.begin() + half);
+    }
+  });
   add("no peers", [&] { records_.resize(2); });
   add("two machines of one name", [&] {
     records_.push_back(node(4));
@@ -109,6 +120,16 @@ TEST_F(FleetFindings, OfWhatRunsSayThemselves) {
                         lost("variant host: rank 1 was lost")};
     node(4).status = RunStatus::incomplete;
     node(4).warnings = {warning_of(WarningCode::nothing_measured, "nothing was measured")};
+  });
+  add("a budget that ended before anything was measured", [&] {
+    node(1).status = RunStatus::incomplete;
+    for (CaseResult& result : node(1).cases) {
+      for (VariantResult& variant : result.variants) {
+        variant = {.variant = variant.variant, .skipped = Skip{SkipReason::out_of_time}};
+      }
+      result.samples.clear();
+      result.ratios.clear();
+    }
   });
   add("drivers that nobody has most of, another NCCL, and one that is not known", [&] {
     for (int i = 1; i <= 6; ++i) node(i).machine.software.driver = "570.1";
