@@ -271,7 +271,7 @@ TEST_F(ExecProgram, ThatIsKilledLeavesAJournalAndNothingElse) {
   EXPECT_EQ(read_text(folder_ / "ended"), "ended\n");
   const Outcome report = with_status(0, run_linkgain(folder_, {"report", "out"}));
   EXPECT_THAT(report.output, HasSubstr("| Y   |"));
-  EXPECT_THAT(report.output, HasSubstr("incomplete"));
+  EXPECT_THAT(report.output, HasSubstr("unfinished"));
 }
 
 TEST_F(ExecProgram, WhatCannotStartIsRefusedBeforeAnything) {

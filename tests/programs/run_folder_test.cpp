@@ -42,10 +42,10 @@ class RunFolder : public MpiTest {
     const Outcome report = linkgain_on({"report", "out"});
     EXPECT_EQ(report.status, 0) << report.error;
     EXPECT_THAT(report.output,
-                AllOf(HasSubstr("512 KiB"), HasSubstr("incomplete"), Not(HasSubstr("64 KiB |"))));
+                AllOf(HasSubstr("512 KiB"), HasSubstr("unfinished"), Not(HasSubstr("64 KiB |"))));
     const Outcome check = linkgain_on({"check", "out", "--baseline", "baseline.json"});
     EXPECT_NE(check.status, 0) << "a case of the baseline was not measured";
-    EXPECT_THAT(check.output + check.error, HasSubstr("incomplete"));
+    EXPECT_THAT(check.output + check.error, HasSubstr("unfinished"));
     const Outcome comparison = linkgain_on({"compare", "earlier.json", "out"});
     EXPECT_EQ(comparison.status, 7) << "no case in common; " << comparison.error;
     EXPECT_THAT(comparison.output, HasSubstr("incomplete"));
@@ -77,7 +77,7 @@ TEST_F(RunFolder, OfAKilledRunHasNoRecordOfAnEarlierOne) {
   std::filesystem::rename(out() / "record.json", out() / "record.json.old");
   ASSERT_EQ(run_to_end("64K").status, 0);
   EXPECT_TRUE(std::filesystem::exists(out() / "journal.jsonl.old"));
-  EXPECT_THAT(linkgain_on({"report", "out"}).output, Not(HasSubstr("incomplete")));
+  EXPECT_THAT(linkgain_on({"report", "out"}).output, Not(HasSubstr("unfinished")));
 }
 
 TEST_F(RunFolder, IsOneRunsAtATime) {

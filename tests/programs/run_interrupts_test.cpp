@@ -122,7 +122,7 @@ TEST_P(RunInterrupt, JobsEndThemselvesWhenTheCoordinatorIsKilled) {
   const auto journal = folder_ / "out" / "journal.jsonl";
   ASSERT_TRUE(std::filesystem::exists(journal));
   const Outcome report = with_status(0, run_linkgain(folder_, {"report", "out/journal.jsonl"}));
-  EXPECT_THAT(report.output, AllOf(HasSubstr("6 MiB"), HasSubstr("incomplete")));
+  EXPECT_THAT(report.output, AllOf(HasSubstr("6 MiB"), HasSubstr("unfinished")));
 }
 
 /// Kills at the start and the end of the ranks, where no command bounds a rank.
