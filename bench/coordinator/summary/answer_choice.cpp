@@ -209,8 +209,11 @@ class RowChoice {
     for (const CaseSummary* each : cases) {
       most = std::max(most, change_of(AnswerRow{each, other}.comparison()).low);
     }
+    // Of what a path is worth to several cases alike the first row speaks; a setting may do to one
+    // what it does to no other.
     const auto found = std::ranges::find_if(cases, [&](const CaseSummary* each) {
-      return most > 0.0 && change_of(AnswerRow{each, other}.comparison()).high >= most;
+      const Interval change = change_of(AnswerRow{each, other}.comparison());
+      return most > 0.0 && (each->contrast == Contrast::variant ? change.low : change.high) >= most;
     });
     return {found == cases.end() ? nullptr : *found, other};
   }

@@ -450,12 +450,12 @@ TEST(Answer, HasTheRowOfItsFirstSentenceAndNamesEveryVariant) {
   EXPECT_THAT(labels(one), ElementsAre("send_recv graph 64 KiB against v29"));
   EXPECT_EQ(one.spoken.front(), one.rows.front());
   const std::string sentence = answer_sentence(summary, one);
-  EXPECT_THAT(sentence, StartsWith("v29, v30 and v31 are slower "))
+  EXPECT_THAT(sentence, StartsWith("v29, v30, v31 and v32 are slower "))
       << "versions come before settings, which change more";
   EXPECT_THAT(sentence, HasSubstr("1.67x at 64 KiB"));
   EXPECT_THAT(sentence, HasSubstr(" v32-chunk is faster than v28 "))
       << "its largest change is a loss, and its gain the largest";
-  EXPECT_THAT(sentence, EndsWith(": v32-ll and v28-ll."));
+  EXPECT_THAT(sentence, EndsWith(": v28-ll."));
 }
 
 TEST(Answer, HasRowsForKernelsDirectionsAndTrainingsWhileThereIsRoom) {
