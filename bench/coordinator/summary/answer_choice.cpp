@@ -209,7 +209,7 @@ class RowChoice {
     for (const CaseSummary* each : cases) {
       most = std::max(most, change_of(AnswerRow{each, other}.comparison()).low);
     }
-    // Of what a path is worth to several cases alike the first row speaks; a setting may do to one
+    // What a path is worth to several cases alike, the first row says. A setting may do to one case
     // what it does to no other.
     const auto found = std::ranges::find_if(cases, [&](const CaseSummary* each) {
       const Interval change = change_of(AnswerRow{each, other}.comparison());
