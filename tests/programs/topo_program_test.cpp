@@ -42,7 +42,7 @@ Json json_of(const ProgramRequest& request, int status = 0) {
 }
 
 /// What `linkgain topo` may take; sanitizers slow it down.
-#ifdef __SANITIZE_ADDRESS__
+#ifdef LINKGAIN_SANITIZED
 constexpr double kMostSeconds = 1.0;
 #else
 constexpr double kMostSeconds = 0.3;
