@@ -43,7 +43,9 @@ target_link_libraries(linkgain_options INTERFACE linkgain_hardening)
 # A check of every pointer for null and alignment, and of every call for its object's type, is two thirds of the
 # instrumented code: AddressSanitizer ends with a null pointer too. Without relocations of all the places that the
 # checks name a program starts in a tenth of the time.
+# The library's assertions find what AddressSanitizer does not see: an index behind the end of a vector that once was longer.
 if(LINKGAIN_SANITIZE)
+  target_compile_definitions(linkgain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:_GLIBCXX_ASSERTIONS>)
   target_compile_options(linkgain_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined>
     $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=null,alignment,vptr>

@@ -152,7 +152,10 @@ TEST(Judge, SaysWhatMakesVariantsOnOnePathPart) {
   text += judged("variants that choose no path", good_record(), [](Record& record) {
     record.settings.variants[1] = {"ring", {{"NCCL_ALGO", "Ring"}}};
     record.settings.environment_in_force[1] = record.settings.variants[1].environment;
-    for (CaseResult& result : record.cases) result.variants[1] = measured("ring", Path::nvlink);
+    for (CaseResult& result : record.cases) {
+      result.variants[1] = measured("ring", Path::nvlink);
+      result.ratios[0].variant = "ring";
+    }
   });
   expect_golden(text, "warnings_of_one_path.txt");
 }

@@ -57,6 +57,7 @@ TEST(OwnWork, IsVouchedForByTheDriver) {
         evidence.nvlink_sent = 1 << 30;
         evidence.reason = "protocol LL16, not SIMPLE";
         record.cases[0].variants.pop_back();
+        record.cases[0].ratios.clear();
         record.cases[0].variants[0].evidence = evidence;
       });
   add("p2p through the host, with NCCL's topology file in force",
