@@ -283,6 +283,7 @@ std::string came_out_text(const Interval& widths) {
 struct OwnWidth {
   const CaseSummary* of = nullptr;
   double width = 0.0;
+  std::string variant{};  ///< where there are several beside the first
 
   bool is_missed(const Settings& settings) const {
     return width > precision_of(settings, of->definition());
@@ -296,16 +297,21 @@ void add_width(const AnswerRow& row, std::vector<OwnWidth>& widths) {
     const bool is_meant = row.other == 0 || &each == row.comparison();
     if (!is_meant || !each.has_speed_up() || !each.has_interval()) continue;
     widest.width = std::max(widest.width, relative_half_width(*each.ratio).value_or(0.0));
+    if (row.other != 0 && row.of->comparisons.size() > 1) widest.variant = each.other->variant;
   }
   if (widest.width > 0.0) widths.push_back(widest);
 }
 
-/// Says "latency ±8.8 %", of a program the metric.
+/// Says "latency ±8.8 %", of a program the metric; "all-reduce of 8 B with ll128 ±1.0 %" of one of
+/// several variants.
 std::string width_text(const OwnWidth& own) {
   const Case& definition = own.of->definition();
-  return fmt::format("{} ±{}",
-                     definition.metric ? definition.metric->name : spoken_operation(definition),
-                     percent_of_digits(own.width, 2));
+  std::string name = definition.metric ? definition.metric->name : spoken_operation(definition);
+  if (!own.variant.empty() && !definition.metric && !definition.training) {
+    name += fmt::format(" of {}", readable_bytes(definition.size));
+  }
+  if (!own.variant.empty()) name += " with " + own.variant;
+  return fmt::format("{} ±{}", name, percent_of_digits(own.width, 2));
 }
 
 /// What the answer's first sentence speaks of, and how wide that is.
