@@ -125,7 +125,10 @@ TEST_F(FleetFindings, OfWhatRunsSayThemselves) {
     node(1).status = RunStatus::incomplete;
     for (CaseResult& result : node(1).cases) {
       for (VariantResult& variant : result.variants) {
-        variant = {.variant = variant.variant, .skipped = Skip{SkipReason::out_of_time}};
+        VariantResult left_out;
+        left_out.variant = variant.variant;
+        left_out.skipped = Skip{SkipReason::out_of_time};
+        variant = left_out;
       }
       result.samples.clear();
       result.ratios.clear();
