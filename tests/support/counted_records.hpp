@@ -15,9 +15,8 @@ inline TrafficEvidence counted(const Case& definition, double share) {
   const bool reduces = has_reduction(definition.operation);
   evidence.operations = 5;
   evidence.plan = {reduces ? "RING" : "", definition.size < kJudgedSize ? "LL" : "SIMPLE"};
-  const double messages = reduces                 ? 2.0 * (definition.ranks - 1)
-                          : definition.pair->both ? 2.0
-                                                  : 1.0;
+  const bool both = definition.pair && definition.pair->both;
+  const double messages = reduces ? 2.0 * (definition.ranks - 1) : both ? 2.0 : 1.0;
   const double flags = definition.size < kJudgedSize ? 2.0 : 1.0;  // LL's
   evidence.expected = 5.0 * messages * flags * static_cast<double>(definition.size.value);
   evidence.nvlink_sent = static_cast<std::int64_t>(share * *evidence.expected);

@@ -68,7 +68,7 @@ double most_with_p2p(const std::vector<ArmEvidence>& arms) {
 }
 
 /// Gives one warning for all arms of one reason.
-void judge_unseen(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
+void judge_unseen(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
   std::map<std::pair<bool, std::string>, std::vector<std::string>> unseen;
   for (const ArmEvidence& arm : arms) {
     const std::string reason = why_unseen(arm);
@@ -77,7 +77,7 @@ void judge_unseen(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
   }
   for (const auto& [why, variants] : unseen) {
     const auto& [in_part, reason] = why;
-    verdict.warnings.push_back(
+    warnings.push_back(
         {name_of(WarningCode::exec_unseen),
          fmt::format("{}: NVLink traffic was not measured{} ({})", fmt::join(variants, ", "),
                      in_part ? " on some GPUs" : "", reason),
@@ -99,7 +99,7 @@ std::string use_text(const std::vector<double>& used, std::size_t runs) {
 
 /// Judges an arm without P2P, beside the most that one with it moved. One run is enough: a median
 /// would hide that fewer than half of them took NVLink.
-void judge_forbidden(const ArmEvidence& arm, double most, ExecVerdict& verdict) {
+void judge_forbidden(const ArmEvidence& arm, double most, std::vector<Warning>& warnings) {
   const auto wrong_runs = [&](SharedGpus shared) {
     std::vector<double> runs = nvlink_bytes_of(arm.runs, shared);
     std::erase_if(runs, [&](double bytes) { return !is_use(bytes) || bytes <= kNoNvlink * most; });
@@ -108,8 +108,7 @@ void judge_forbidden(const ArmEvidence& arm, double most, ExecVerdict& verdict) 
   const std::vector<double> own = wrong_runs(SharedGpus::leave_out);
   const std::vector<double> all = wrong_runs(SharedGpus::count);
   if (!own.empty()) {
-    verdict.exit_code = ExitCode::wrong_path;
-    verdict.warnings.push_back(
+    warnings.push_back(
         {name_of(WarningCode::exec_path),
          fmt::format("{}: {} is set, and yet {}{}", arm.variant, arm.forbidding,
                      use_text(own, arm.runs.size()),
@@ -122,7 +121,7 @@ void judge_forbidden(const ArmEvidence& arm, double most, ExecVerdict& verdict) 
                      "own copies and all-reduces (vLLM: --disable-custom-all-reduce)",
                      arm.forbidding.substr(0, arm.forbidding.find('=')))});
   } else if (!all.empty()) {
-    verdict.warnings.push_back(
+    warnings.push_back(
         {name_of(WarningCode::exec_neighbours),
          fmt::format("{}: {} is set, but {}, on GPUs that others used, too: it is not known who "
                      "moved it",
@@ -131,17 +130,17 @@ void judge_forbidden(const ArmEvidence& arm, double most, ExecVerdict& verdict) 
   }
 }
 
-void judge_path(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
+void judge_path(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
   const double most = most_with_p2p(arms);
   for (const ArmEvidence& arm : arms) {
     const std::optional<double> bytes = nvlink_bytes(arm);
     if (!bytes) continue;
     if (arm.p2p_off()) {
-      judge_forbidden(arm, most, verdict);
+      judge_forbidden(arm, most, warnings);
     } else if (!is_use(*bytes)) {
       const bool is_alone = std::ranges::all_of(
           arm.runs, [](const RunEvidence& run) { return run.gpus.size() == 1; });
-      verdict.warnings.push_back(warning_of(
+      warnings.push_back(warning_of(
           WarningCode::exec_no_nvlink,
           fmt::format("{}: P2P is allowed, but {} went over NVLink in a run: {}", arm.variant,
                       *bytes > 0.0 ? "only " + readable_traffic(*bytes) : "nothing",
@@ -168,7 +167,7 @@ std::optional<Warning> same_bytes_warning(const ArmEvidence& first, const ArmEvi
       seen + ", and no metric is shown to differ: the switch may be a no-op for this program");
 }
 
-void judge_change(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
+void judge_change(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
   for (std::size_t i = 1; i < arms.size(); ++i) {
     const std::optional<double> first = nvlink_bytes(arms.front());
     const std::optional<double> other = nvlink_bytes(arms[i]);
@@ -180,13 +179,13 @@ void judge_change(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
                                          arms.front().variant, arms[i].variant,
                                          readable_traffic(*first), readable_traffic(*other));
     if (auto warning = same_bytes_warning(arms.front(), arms[i], seen)) {
-      verdict.warnings.push_back(*std::move(warning));
+      warnings.push_back(*std::move(warning));
     }
   }
 }
 
 void judge_neighbours(const std::vector<ArmEvidence>& arms, const std::vector<GpuNeighbour>& idle,
-                      ExecVerdict& verdict) {
+                      std::vector<Warning>& warnings) {
   std::vector<std::string> seen;
   for (const GpuNeighbour& each : idle) seen.push_back(neighbour_text(each));
   for (const ArmEvidence& arm : arms) {
@@ -197,12 +196,12 @@ void judge_neighbours(const std::vector<ArmEvidence>& arms, const std::vector<Gp
     }
   }
   if (seen.empty()) return;
-  verdict.warnings.push_back(
-      {name_of(WarningCode::exec_neighbours), first_named(seen), kNeighbourAdvice});
+  warnings.push_back({name_of(WarningCode::exec_neighbours), first_named(seen), kNeighbourAdvice});
 }
 
 /// Gives one warning for all arms of one reason. Of runs without GPUs exec-unseen has said it.
-void judge_unknown_neighbours(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
+void judge_unknown_neighbours(const std::vector<ArmEvidence>& arms,
+                              std::vector<Warning>& warnings) {
   std::map<std::string, std::vector<std::string>> unknown;
   for (const ArmEvidence& arm : arms) {
     std::set<std::string> reasons;
@@ -213,10 +212,9 @@ void judge_unknown_neighbours(const std::vector<ArmEvidence>& arms, ExecVerdict&
     for (const std::string& reason : reasons) unknown[reason].push_back(arm.variant);
   }
   for (const auto& [reason, variants] : unknown) {
-    verdict.warnings.push_back(
-        warning_of(WarningCode::exec_others_unknown,
-                   fmt::format("{}: whether others used the GPUs is not known ({})",
-                               fmt::join(variants, ", "), reason)));
+    warnings.push_back(warning_of(WarningCode::exec_others_unknown,
+                                  fmt::format("{}: whether others used the GPUs is not known ({})",
+                                              fmt::join(variants, ", "), reason)));
   }
 }
 
@@ -233,12 +231,12 @@ double power_capped_share(const HealthSummary& health) {
                              : static_cast<double>(health.power_capped_samples) / health.samples;
 }
 
-void judge_health(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
+void judge_health(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
   for (const ArmEvidence& arm : arms) {
     const std::string text = throttling_text(health_of(arm));
     if (text.empty()) continue;
-    verdict.warnings.push_back({name_of(WarningCode::exec_throttled),
-                                fmt::format("{}: {}", arm.variant, text), kThrottlingAdvice});
+    warnings.push_back({name_of(WarningCode::exec_throttled),
+                        fmt::format("{}: {}", arm.variant, text), kThrottlingAdvice});
   }
   for (std::size_t i = 1; i < arms.size(); ++i) {
     const HealthSummary first = health_of(arms.front());
@@ -247,7 +245,7 @@ void judge_health(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
     const double other_share = power_capped_share(other);
     if (first.samples == 0 || other.samples == 0) continue;
     if (std::abs(share - other_share) <= kUnlikePowerCap) continue;
-    verdict.warnings.push_back(warning_of(
+    warnings.push_back(warning_of(
         WarningCode::exec_power_capped,
         fmt::format("GPUs ran at their power limit in {:.0f} % of the samples with {} and {:.0f} % "
                     "with {}",
@@ -288,17 +286,17 @@ bool looked(const ArmEvidence& arm) {
 }
 
 /// Judges variants that name a library of their own.
-void judge_own_nccl(const ArmEvidence& arm, ExecVerdict& verdict) {
+void judge_own_nccl(const ArmEvidence& arm, std::vector<Warning>& warnings) {
   if (arm.nccl.empty() || !looked(arm)) return;
   const std::set<std::string> libraries = libraries_of(arm);
   if (libraries.empty()) {
-    verdict.warnings.push_back(
+    warnings.push_back(
         {name_of(WarningCode::exec_no_nccl),
          fmt::format("{} asks for NCCL {}, and no process of it was seen with a libnccl mapped",
                      arm.variant, arm.nccl),
          kNoNcclAdvice});
   } else if (had_another(arm)) {
-    verdict.warnings.push_back(
+    warnings.push_back(
         {name_of(WarningCode::exec_nccl_not_replaced),
          fmt::format("{} asks for NCCL {}, and had {}", arm.variant, arm.nccl, named(libraries)),
          fmt::format("an RPATH, LD_PRELOAD or an import by its full path comes before "
@@ -307,27 +305,25 @@ void judge_own_nccl(const ArmEvidence& arm, ExecVerdict& verdict) {
   }
 }
 
-void judge_nccl(const std::vector<ArmEvidence>& arms, ExecVerdict& verdict) {
+void judge_nccl(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
   const bool any =
       std::ranges::any_of(arms, [](const ArmEvidence& arm) { return !libraries_of(arm).empty(); });
   if (!any) {
     if (std::ranges::none_of(arms, looked)) return;
-    verdict.warnings.push_back({name_of(WarningCode::exec_no_nccl),
-                                "no process of the command was seen with a libnccl mapped",
-                                kNoNcclAdvice});
+    warnings.push_back({name_of(WarningCode::exec_no_nccl),
+                        "no process of the command was seen with a libnccl mapped", kNoNcclAdvice});
     return;
   }
-  for (const ArmEvidence& arm : arms) judge_own_nccl(arm, verdict);
+  for (const ArmEvidence& arm : arms) judge_own_nccl(arm, warnings);
   for (std::size_t i = 1; i < arms.size(); ++i) {
     if (!looked(arms.front()) || !looked(arms[i])) continue;
     if (!arms.front().nccl.empty() || !arms[i].nccl.empty()) continue;
     const std::set<std::string> first = libraries_of(arms.front());
     const std::set<std::string> other = libraries_of(arms[i]);
     if (first == other) continue;
-    verdict.warnings.push_back(
-        warning_of(WarningCode::exec_nccl_differs,
-                   fmt::format("{} had NCCL {}, {} had {}", arms.front().variant, named(first),
-                               arms[i].variant, named(other))));
+    warnings.push_back(warning_of(WarningCode::exec_nccl_differs,
+                                  fmt::format("{} had NCCL {}, {} had {}", arms.front().variant,
+                                              named(first), arms[i].variant, named(other))));
   }
 }
 
@@ -525,18 +521,18 @@ std::optional<double> nvlink_bytes(const ArmEvidence& arm) {
   return nvlink_bytes_in_a_run(arm.runs);
 }
 
-ExecVerdict judge_exec(const std::vector<ArmEvidence>& arms,
-                       const std::vector<GpuNeighbour>& idle) {
-  ExecVerdict verdict;
-  if (arms.empty()) return verdict;
-  judge_unseen(arms, verdict);
-  judge_path(arms, verdict);
-  judge_change(arms, verdict);
-  judge_neighbours(arms, idle, verdict);
-  judge_unknown_neighbours(arms, verdict);
-  judge_health(arms, verdict);
-  judge_nccl(arms, verdict);
-  return verdict;
+std::vector<Warning> judge_exec(const std::vector<ArmEvidence>& arms,
+                                const std::vector<GpuNeighbour>& idle) {
+  std::vector<Warning> warnings;
+  if (arms.empty()) return warnings;
+  judge_unseen(arms, warnings);
+  judge_path(arms, warnings);
+  judge_change(arms, warnings);
+  judge_neighbours(arms, idle, warnings);
+  judge_unknown_neighbours(arms, warnings);
+  judge_health(arms, warnings);
+  judge_nccl(arms, warnings);
+  return warnings;
 }
 
 bool is_start_up(const Case& definition) {
@@ -557,12 +553,12 @@ void judge_program(Record& record) {
   warn_of_matches(record);
   warn_of_few_digits(record);
   warn_of_wide_intervals(record);
-  const ExecVerdict verdict = judge_exec(
+  const std::vector<Warning> found = judge_exec(
       arms_of(record), record.neighbours ? record.neighbours->seen : std::vector<GpuNeighbour>{});
   const bool refused = warn_of_refused_p2p(record);  // which explains that nothing used NVLink
-  std::ranges::copy_if(
-      verdict.warnings, std::back_inserter(record.warnings),
-      [&](const Warning& each) { return !refused || !is(each, WarningCode::exec_no_nvlink); });
+  std::ranges::copy_if(found, std::back_inserter(record.warnings), [&](const Warning& each) {
+    return !refused || !is(each, WarningCode::exec_no_nvlink);
+  });
 }
 
 }  // namespace linkgain

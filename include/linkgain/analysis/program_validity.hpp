@@ -31,14 +31,8 @@ std::vector<ArmEvidence> arms_of(const Record& record);
 /// of them; those without a counter are left out. Absent where none has one.
 std::optional<double> nvlink_bytes(const ArmEvidence& arm);
 
-/// What the evidence says against the comparison.
-struct ExecVerdict {
-  std::vector<Warning> warnings{};
-  /// wrong_path where an arm without P2P used NVLink; else success.
-  ExitCode exit_code = ExitCode::success;
-};
-
-/// Compares every arm with the first. Bytes are those over NVLink, medians over runs:
+/// Says what the evidence has against the comparison of every arm with the first. Bytes are those
+/// over NVLink, medians over runs:
 ///
 /// | code                  | where                                                                |
 /// | --------------------- | -------------------------------------------------------------------- |
@@ -63,7 +57,8 @@ struct ExecVerdict {
 /// | exec-no-nccl          | processes were looked at and none had NCCL mapped                    |
 ///
 /// `idle`: ProgramWatch::watch_idle() before the first run.
-ExecVerdict judge_exec(const std::vector<ArmEvidence>& arms, const std::vector<GpuNeighbour>& idle);
+std::vector<Warning> judge_exec(const std::vector<ArmEvidence>& arms,
+                                const std::vector<GpuNeighbour>& idle);
 
 /// Tells whether the case is the time from a server's start to its being ready.
 bool is_start_up(const Case& definition);

@@ -221,12 +221,14 @@ TEST(Check, AsksForMoreLaunchesThanThereAreWhereOtherCasesLeaveOneOpen) {
 }
 
 TEST(Check, AsksForNoMoreLaunchesWhereAllAgreeToTheLastDigit) {
-  const std::vector<double> alike(8, 1e-3);
-  const Baseline baseline = baseline_of(std::vector{launches_of(sized(8), alike)}, {});
-  const CaseCheck check = check_one(baseline, launches_of(sized(8), alike));
-  EXPECT_EQ(check.verdict, Verdict::inconclusive);
-  EXPECT_TRUE(check.has(Reason::Kind::agreeing));
-  EXPECT_THAT(reason_text(check), Not(HasSubstr("--launches 8")));
+  for (const std::size_t launches : {2U, 8U}) {
+    const std::vector<double> alike(launches, 1e-3);
+    const Baseline baseline = baseline_of(std::vector{launches_of(sized(8), alike)}, {});
+    const CaseCheck check = check_one(baseline, launches_of(sized(8), alike));
+    EXPECT_EQ(check.verdict, Verdict::inconclusive);
+    EXPECT_TRUE(check.has(Reason::Kind::agreeing)) << launches;
+    EXPECT_THAT(reason_text(check), Not(HasSubstr("--launches 8")));
+  }
 }
 
 TEST(Check, FailsForMissingWrongAndElsewhereCases) {
@@ -454,6 +456,9 @@ TEST(CheckExitCode, IsThatOfTheWorst) {
   for (const Verdict failure : {missing, wrong_data, other_path, slower}) {
     EXPECT_EQ(exit_code_of(with_verdicts({inconclusive, failure})), ExitCode::problem_found);
   }
+  CheckResult in_part = with_verdicts({same});
+  in_part.left_out = 1;
+  EXPECT_EQ(exit_code_of(in_part), ExitCode::inconclusive) << "a record could not be read";
 }
 
 /// Ignores the time, which nobody asked for: it is a tenth longer or open, and the rate the same.
