@@ -203,12 +203,16 @@ std::string cut_number(std::string_view line, std::string_view group) {
       first < begin ? "write .*? for a .* before the group" : "write the group as ([^ ]+)");
 }
 
-/// Finds the words behind a number, up to what is of another one or a sign that parts them.
+/// Finds the words behind a number, up to a sign that parts them. Those with another number behind
+/// them name that one.
 std::string_view words_behind(std::string_view line, std::string_view number) {
   constexpr std::size_t kLongest = 40;
   const std::string_view behind =
       line.substr(static_cast<std::size_t>(number.data() + number.size() - line.data()), kLongest);
-  return behind.substr(0, behind.find_first_of("0123456789,;:|()[]{}"));
+  const std::size_t end = behind.find_first_of("0123456789:=,;|()[]{}");
+  const bool is_of_next =
+      end != std::string_view::npos && behind.find_first_of("0123456789:=", end) == end;
+  return is_of_next ? std::string_view{} : behind.substr(0, end);
 }
 
 /// Says that no line matched, and how a name is written that was taken for a part of the pattern.

@@ -84,10 +84,13 @@ struct Reading {
 
 constexpr std::size_t kMostPoints = 150;  ///< of a curve; more are averaged
 
+/// Says how many of so many samples a point of a curve averages.
+std::size_t samples_a_point(std::size_t samples) { return divide_up(samples, kMostPoints); }
+
 template <typename Value>
 Plot::Series readings_of(const std::vector<Reading>& readings, std::string name, Value value) {
   Plot::Series series{.name = std::move(name)};
-  const std::size_t step = divide_up(readings.size(), kMostPoints);
+  const std::size_t step = samples_a_point(readings.size());
   for (std::size_t begin = 0; begin < readings.size(); begin += step) {
     double sum = 0.0;
     int count = 0;
@@ -126,7 +129,9 @@ template <typename Value>
 void add_health(std::vector<Picture>& pictures, const Record& record,
                 const std::vector<std::vector<Reading>>& readings, const std::string& what,
                 const std::string& unit, Value value) {
-  Plot plot{.title = what + " over the run",
+  const std::size_t averaged = readings.empty() ? 0 : samples_a_point(readings.front().size());
+  Plot plot{.title = what + " over the run" +
+                     (averaged > 1 ? fmt::format(", means of {} samples", averaged) : ""),
             .x = {"time of measuring", Quantity::seconds, Spacing::linear},
             .y = {unit, Quantity::number, Spacing::linear}};
   for (std::size_t rank = 0; rank < readings.size(); ++rank) {

@@ -18,7 +18,8 @@ namespace linkgain {
 
 std::string variant_title(const CaseSummary& each, std::size_t variant) {
   const std::vector<VariantResult>& variants = each.result->variants;
-  if (variants.size() == 2 && variants[0].variant == "p2p" && variants[1].variant == "host") {
+  if (variants.size() == 2 && variants[0].variant == "p2p" && variants[1].variant == "host" &&
+      each.contrast != Contrast::variant) {
     return variant == 0 ? "P2P on" : "P2P off";
   }
   return variants[variant].variant;

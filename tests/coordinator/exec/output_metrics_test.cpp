@@ -193,6 +193,10 @@ TEST(OutputReader, KnowsTheWordsBehindItsNumber) {
   EXPECT_EQ(values_of("run.*?([0-9.]+)", line).words, " ms per token");
   EXPECT_EQ(values_of("token, +([0-9.]+)", line).words, " tokens per second");
   EXPECT_EQ(values_of("tion: ([0-9.]+)", "[ Generation: 103.7 t/s | 8 s ]").words, " t/s ");
+  for (const char* next : {"loss 8.55 tokens/s: 409600.0", "loss 8.5\ttokens/s: 4",
+                           "loss 4.1 it/s=3", "loss 4.1 throughput 40"}) {
+    EXPECT_EQ(values_of("loss ([0-9.]+)", next).words, "") << next;
+  }
   EXPECT_EQ(values_of("a ([0-9]+)", "a 1").words, "");
 }
 
