@@ -151,30 +151,34 @@ AnswerRow contrary_elsewhere(const RunSummary& summary, const AnswerRow& row) {
 }
 
 /// Says where it is the contrary: "; at 8 B it takes 1.12x as long", "; at 3 other sizes it is up
-/// to 1.30x as fast, at 8 B"; of a setting that changes another operation more, "; in all-reduce of
-/// 32 KiB it takes 1.57x as long". Empty where all go one way.
+/// to 1.30x as fast, at 8 B"; of a setting that changes another operation more, too: "; in
+/// all-reduce of 32 KiB it takes 1.57x as long". Empty where all go one way.
 std::string contrary_text(const RunSummary& summary, const AnswerRow& row) {
-  const std::vector<const CaseSummary*> cases = contrary_cases(summary, row);
   // The sentence is about the later variant of a setting, else about the first.
   const bool of_later = row.of->contrast == Contrast::variant;
-  AnswerRow most{cases.empty() ? nullptr : cases.front(), row.other};
-  const AnswerRow elsewhere = of_later ? contrary_elsewhere(summary, row) : AnswerRow{};
-  const bool is_elsewhere =
-      elsewhere.of != nullptr && (most.of == nullptr || change_of(elsewhere) > change_of(most));
-  if (is_elsewhere) most = elsewhere;
-  if (most.of == nullptr) return {};
-  const Comparison& largest = *most.comparison();
-  const bool is_faster = (largest.verdict == Verdict::faster) != of_later;
-  const SpokenRatio spoken = spoken_ratio(of_later ? inverse_of(*largest.ratio) : *largest.ratio);
-  const std::string size = readable_bytes(most.of->definition().size);
-  const std::string_view verb = is_faster ? "is" : "takes";
-  if (is_elsewhere) {
-    return fmt::format("; in {} it {} {}", spoken_case(summary, most.of->definition()), verb,
-                       spoken.words);
+  const auto says = [&](const AnswerRow& each) {
+    const Comparison& own = *each.comparison();
+    const bool is_faster = (own.verdict == Verdict::faster) != of_later;
+    return std::pair(is_faster ? "is" : "takes",
+                     spoken_ratio(of_later ? inverse_of(*own.ratio) : *own.ratio).words);
+  };
+  const std::vector<const CaseSummary*> cases = contrary_cases(summary, row);
+  std::string text;
+  if (!cases.empty()) {
+    const auto [verb, ratio] = says({cases.front(), row.other});
+    const std::string size = readable_bytes(cases.front()->definition().size);
+    text = cases.size() == 1 ? fmt::format("; at {} it {} {}", size, verb, ratio)
+                             : fmt::format("; at {} other sizes it {} up to {}, at {}",
+                                           cases.size(), verb, ratio, size);
   }
-  if (cases.size() == 1) return fmt::format("; at {} it {} {}", size, verb, spoken.words);
-  return fmt::format("; at {} other sizes it {} up to {}, at {}", cases.size(), verb, spoken.words,
-                     size);
+  const AnswerRow elsewhere = of_later ? contrary_elsewhere(summary, row) : AnswerRow{};
+  if (elsewhere.of == nullptr ||
+      (!cases.empty() && change_of(elsewhere) <= change_of({cases.front(), row.other}))) {
+    return text;
+  }
+  const auto [verb, ratio] = says(elsewhere);
+  return fmt::format("{}{} in {} it {} {}", text, text.empty() ? ";" : ", and",
+                     spoken_case(summary, elsewhere.of->definition()), verb, ratio);
 }
 
 /// Says "NVLink makes all-reduce of 1 GiB 12.6x as fast (324.3 against 25.7 GB/s; 95 % CI 12.4x to
