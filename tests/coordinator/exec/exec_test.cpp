@@ -1,5 +1,6 @@
 #include "linkgain/exec/exec.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 #include <thread>
 
 #include "exec_records.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/report/answer.hpp"

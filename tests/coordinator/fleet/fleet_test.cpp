@@ -6,6 +6,7 @@
 
 #include "fleet_fixture.hpp"
 #include "linkgain/base/json.hpp"
+#include "linkgain/record/warning.hpp"
 
 namespace linkgain::test {
 namespace {

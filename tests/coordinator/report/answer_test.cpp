@@ -17,6 +17,7 @@
 #include "setting_records.hpp"
 #include "support/golden.hpp"
 #include "support/sample_records.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
