@@ -209,6 +209,26 @@ TEST_F(RunEvidence, HostCopiesThatAreRefusedAreNotMeasured) {
   EXPECT_TRUE(result(0).fraction_of_limit) << "NVLink's is known";
 }
 
+TEST_F(RunEvidence, AJobLostAtHostCopiesCostsItselfAlone) {
+  FakeScript dying = counting_job(3e-4, kSize);
+  dying.failures = {{"host_copy", FakeFailure::Kind::lost, {}, 1}};
+  bench.script_of_launch[{0, 0}] = dying;
+  bench.execute();
+  EXPECT_EQ(bench.record.warnings.at(0).code, "job-lost");
+  EXPECT_FALSE(result(0).time) << "of the only launch";
+  EXPECT_TRUE(result(1).fraction_of_limit) << "by the other job's copies";
+}
+
+TEST_F(RunEvidence, LinksThatAreNotReadAgainStayThoseOfIdleGpus) {
+  FakeScript refusing = counting_job(3e-4, kSize);
+  refusing.host_copy = {HostCopyRates{50.0, 55.0}, HostCopyRates{54.0, 40.0}};
+  refusing.failures = {{"hello", FakeFailure::Kind::refuse, {}, 2}};
+  bench.script_of_launch[{0, 0}] = refusing;
+  bench.execute();
+  EXPECT_EQ(bench.record.warnings.at(0).code, "idle-pcie-links");
+  EXPECT_TRUE(result(1).fraction_of_limit) << "the rates are known";
+}
+
 /// Looks again after the handshake, when idle GPUs may have trained their links down.
 TEST_F(RunEvidence, PcieLinksAreThoseOfBusyGpus) {
   const auto idle_at_handshake = [&](int generation, int width) {

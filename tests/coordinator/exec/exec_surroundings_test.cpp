@@ -1,0 +1,67 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "exec_records.hpp"
+#include "support/scoped_environment.hpp"
+
+namespace linkgain::test {
+namespace {
+
+/// Takes a value that arrived once for one that arrives: a later run's helpers may lack it.
+TEST(VariablesOfPrograms, AreThoseThatProcessesHad) {
+  const auto record_of = [](const std::function<Environment(const RunPlace&)>& received) {
+    ExecOptions options;
+    options.command = {"sh"};
+    const ExecPlan plan = make_exec_plan(options, {{"PATH", "/usr/bin:/bin"}});
+    return execute_double(options, plan,
+                          [&](const RunPlace& place) {
+                            RunReport report = report_of(place, {{"time", one_value(10.0)}});
+                            report.received = received(place);
+                            return report;
+                          })
+        .record;
+  };
+  const auto is_of_container = [](const Record& record) {
+    return std::ranges::count(record.warnings, "exec-container", &Warning::code) == 1;
+  };
+  const auto of_host = [](const Record& record) {
+    return record.settings.environment_in_force.at(1).at("NCCL_P2P_DISABLE");
+  };
+  const Record lost = record_of([](const RunPlace&) {
+    return Environment{{"NCCL_P2P_DISABLE", ""}};
+  });
+  EXPECT_EQ(of_host(lost), "");
+  EXPECT_TRUE(is_of_container(lost));
+  const Record once = record_of([](const RunPlace& place) {
+    const bool has_it = place.variant == 1 && place.round == 1;
+    return Environment{{"NCCL_P2P_DISABLE", has_it ? "1" : ""}};
+  });
+  EXPECT_EQ(of_host(once), "1");
+  EXPECT_FALSE(is_of_container(once));
+}
+
+TEST(MachineOfPrograms, IsWhatTheDriverSays) {
+  const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", NVML_DOUBLE);
+  const ScopedEnvironment scenario("LINKGAIN_NVML_SCENARIO", "rtx3090-nv4");
+  const Machine machine = survey_machine();
+  EXPECT_TRUE(machine.software.driver);
+  ASSERT_THAT(machine.ranks, testing::SizeIs(2));
+  for (const RankInfo& rank : machine.ranks) {
+    EXPECT_EQ(rank.gpu->cuda_index, rank.rank);
+    EXPECT_THAT(rank.gpu->name, testing::HasSubstr("RTX 3090"));
+    EXPECT_FALSE(rank.gpu->uuid.empty());
+  }
+  EXPECT_NE(machine.ranks[0].gpu->uuid, machine.ranks[1].gpu->uuid);
+  EXPECT_FALSE(machine.links.empty());
+}
+
+TEST(MachineOfPrograms, HasNoGpusWithoutADriver) {
+  const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", "/nowhere/libnvidia-ml.so.1");
+  EXPECT_THAT(survey_machine().ranks, testing::SizeIs(0));
+}
+
+}  // namespace
+}  // namespace linkgain::test
