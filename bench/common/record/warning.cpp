@@ -23,9 +23,9 @@ constexpr WarningRow kRows[] = {
      "measure what the text says would fit"},
     {launch_groups, "launch-groups", Origin::run, Weight::notice, ExitCode::success,
      "nothing: the comparison is as good and takes longer"},
-    {sequential, "sequential", Origin::run, Weight::notice, ExitCode::success,
+    {sequential, "sequential", Origin::run, Weight::doubtful, ExitCode::success,
      "drift between the variants is not cancelled: make room for all jobs at once"},
-    {oversubscribed, "oversubscribed", Origin::run, Weight::notice, ExitCode::success,
+    {oversubscribed, "oversubscribed", Origin::run, Weight::doubtful, ExitCode::success,
      "start fewer ranks with --np"},
     {test_variable, "test-variable", Origin::run, Weight::doubtful, ExitCode::success,
      "unset the variable and run again"},
@@ -39,7 +39,7 @@ constexpr WarningRow kRows[] = {
      "let a shell open the file in each run: -- sh -c 'wc -l < FILE'"},
     {exec_container, "exec-container", Origin::run, Weight::doubtful, ExitCode::success,
      "pass the variables on with -e NAME before the image"},
-    {exec_compose, "exec-compose", Origin::run, Weight::notice, ExitCode::success,
+    {exec_compose, "exec-compose", Origin::run, Weight::doubtful, ExitCode::success,
      "list the variables under environment: in the compose file"},
     {resumed, "resumed", Origin::run, Weight::notice, ExitCode::success,
      "nothing: the run went on where it was ended"},
@@ -69,7 +69,7 @@ constexpr WarningRow kRows[] = {
     {metric_missing, "metric-missing", Origin::run, Weight::incomplete, ExitCode::incomplete,
      "look for the line in its log; --metric reads standard output and standard error of the "
      "command, not of a server, line by line"},
-    {exec_waited, "exec-waited", Origin::run, Weight::notice, ExitCode::success,
+    {exec_waited, "exec-waited", Origin::run, Weight::doubtful, ExitCode::success,
      "let it write less, or into a file of its own: > run.log in a script"},
     {wrong_data, "wrong-data", Origin::derived, Weight::wrong, ExitCode::wrong_data,
      "do not trust results of this machine; run again"},
@@ -126,17 +126,19 @@ constexpr WarningRow kRows[] = {
     {exec_no_change, "exec-no-change", Origin::derived, Weight::doubtful, ExitCode::success,
      "their times do not say what the link is worth; see whether the variables reach the program's "
      "processes and whether NCCL carries its data"},
-    {exec_same_bytes, "exec-same-bytes", Origin::derived, Weight::notice, ExitCode::success,
+    {exec_same_bytes, "exec-same-bytes", Origin::derived, Weight::doubtful, ExitCode::success,
      "no fault where the variants choose no path; else see whether variables and arguments reach "
      "the program's processes"},
-    {exec_no_nvlink, "exec-no-nvlink", Origin::derived, Weight::notice, ExitCode::success,
-     "see with `linkgain topo` whether NVLink joins the GPUs and with `linkgain doctor` whether "
-     "P2P works; a program on one GPU has nothing to send"},
-    {exec_unseen, "exec-unseen", Origin::derived, Weight::notice, ExitCode::success,
+    {exec_no_nvlink, "exec-no-nvlink", Origin::derived, Weight::doubtful, ExitCode::success,
+     "`linkgain topo` shows what joins the GPUs, and `linkgain doctor` whether P2P works; a "
+     "program "
+     "on one GPU has nothing to send"},
+    {exec_unseen, "exec-unseen", Origin::derived, Weight::doubtful, ExitCode::success,
      "see whether the program uses GPUs of this host"},
     {exec_neighbours, "exec-neighbours", Origin::derived, Weight::doubtful, ExitCode::success,
      "end the other programs, or wait for them"},
-    {exec_others_unknown, "exec-others-unknown", Origin::derived, Weight::notice, ExitCode::success,
+    {exec_others_unknown, "exec-others-unknown", Origin::derived, Weight::doubtful,
+     ExitCode::success,
      "their NVLink traffic would count as the command's: see outside of the container with "
      "nvidia-smi who uses the GPUs"},
     {exec_throttled, "exec-throttled", Origin::derived, Weight::doubtful, ExitCode::success,
@@ -144,21 +146,22 @@ constexpr WarningRow kRows[] = {
     {exec_power_capped, "exec-power-capped", Origin::derived, Weight::notice, ExitCode::success,
      "usual where one variant lets the GPUs work more; compare the limit with the default in "
      "nvidia-smi -q -d POWER"},
-    {exec_no_nccl, "exec-no-nccl", Origin::derived, Weight::notice, ExitCode::success,
-     "see whether the program loads NCCL"},
+    {exec_no_nccl, "exec-no-nccl", Origin::derived, Weight::doubtful, ExitCode::success,
+     "without NCCL its variables change nothing; a program may have it linked statically, or have "
+     "ended too soon to be seen"},
     {exec_nccl_not_replaced, "exec-nccl-not-replaced", Origin::derived, Weight::doubtful,
      ExitCode::success, "see whether the program brings an NCCL of its own"},
-    {exec_nccl_differs, "exec-nccl-differs", Origin::derived, Weight::notice, ExitCode::success,
+    {exec_nccl_differs, "exec-nccl-differs", Origin::derived, Weight::doubtful, ExitCode::success,
      "the times compare libraries, too: set LD_LIBRARY_PATH alike in both variants"},
     {p2p_forbidden, "p2p-forbidden", Origin::derived, Weight::doubtful, ExitCode::success,
      "unset the variable and run again"},
     {few_digits, "few-digits", Origin::derived, Weight::notice, ExitCode::success,
      "let the program print more digits of it"},
-    {few_runs, "few-runs", Origin::derived, Weight::notice, ExitCode::success,
+    {few_runs, "few-runs", Origin::derived, Weight::doubtful, ExitCode::success,
      "ask for more with --rounds: with four of each variant it is 1 of 35 cases"},
-    {rate_unmarked, "rate-unmarked", Origin::run, Weight::notice, ExitCode::success,
+    {rate_unmarked, "rate-unmarked", Origin::run, Weight::doubtful, ExitCode::success,
      "add --higher-is-better, or --higher-is-better=NAME for one metric of several"},
-    {matches_differ, "matches-differ", Origin::derived, Weight::notice, ExitCode::success,
+    {matches_differ, "matches-differ", Origin::derived, Weight::doubtful, ExitCode::success,
      "see in the logs whether both did the same work; a sum grows with the matches, and "
      "--metric-use median does not"},
     {record_refused, "record-refused", Origin::run, Weight::incomplete, ExitCode::incomplete,
@@ -222,7 +225,7 @@ constexpr WarningRow kRows[] = {
     {other_program, "other-program", Origin::comparison, Weight::notice, ExitCode::success,
      "times of another program or of other arguments say nothing: check a run of the baseline's "
      "command"},
-    {unknown, "unknown", Origin::run, Weight::notice, ExitCode::success,
+    {unknown, "unknown", Origin::run, Weight::doubtful, ExitCode::success,
      "it is not known to this version of linkgain: read the record with the one that wrote it"},
 };
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/warning.hpp"
@@ -55,16 +57,7 @@ std::string why_unseen(const ArmEvidence& arm) {
       if (!gpu.traffic.nvlink_sent) return fmt::format("GPU {}: {}", gpu.gpu, gpu.nvlink_reason);
     }
   }
-  return nvlink_bytes(arm) ? "" : "no GPU was seen";
-}
-
-/// Finds the most that an arm with P2P moved.
-double most_with_p2p(const std::vector<ArmEvidence>& arms) {
-  double most = 0.0;
-  for (const ArmEvidence& arm : arms) {
-    if (!arm.p2p_off()) most = std::max(most, nvlink_bytes(arm).value_or(0.0));
-  }
-  return most;
+  return nvlink_bytes_in_a_run(arm.runs) ? "" : "no GPU was seen";
 }
 
 /// Gives one warning for all arms of one reason.
@@ -72,7 +65,7 @@ void judge_unseen(const std::vector<ArmEvidence>& arms, std::vector<Warning>& wa
   std::map<std::pair<bool, std::string>, std::vector<std::string>> unseen;
   for (const ArmEvidence& arm : arms) {
     const std::string reason = why_unseen(arm);
-    const bool in_part = nvlink_bytes(arm).has_value();
+    const bool in_part = nvlink_bytes_in_a_run(arm.runs).has_value();
     if (!arm.runs.empty() && !reason.empty()) unseen[{in_part, reason}].push_back(arm.variant);
   }
   for (const auto& [why, variants] : unseen) {
@@ -130,22 +123,32 @@ void judge_forbidden(const ArmEvidence& arm, double most, std::vector<Warning>& 
   }
 }
 
+/// Says why nothing of an arm with P2P went over NVLink, as far as that is known.
+std::string why_unused(const ArmEvidence& arm) {
+  if (std::ranges::all_of(arm.runs, [](const auto& run) { return run.gpus.size() == 1; })) {
+    return "it saw one GPU, which has no peer";
+  }
+  if (!arm.is_joined) return "no NVLink joins its GPUs, or the program does not use it";
+  return *arm.is_joined ? "NVLink joins its GPUs, and the program does not use it"
+                        : "no NVLink joins its GPUs";
+}
+
 void judge_path(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
-  const double most = most_with_p2p(arms);
+  double most = 0.0;  // that an arm with P2P moved
   for (const ArmEvidence& arm : arms) {
-    const std::optional<double> bytes = nvlink_bytes(arm);
+    if (!arm.p2p_off()) most = std::max(most, nvlink_bytes_in_a_run(arm.runs).value_or(0.0));
+  }
+  for (const ArmEvidence& arm : arms) {
+    const std::optional<double> bytes = nvlink_bytes_in_a_run(arm.runs);
     if (!bytes) continue;
     if (arm.p2p_off()) {
       judge_forbidden(arm, most, warnings);
     } else if (!is_use(*bytes)) {
-      const bool is_alone = std::ranges::all_of(
-          arm.runs, [](const RunEvidence& run) { return run.gpus.size() == 1; });
       warnings.push_back(warning_of(
           WarningCode::exec_no_nvlink,
           fmt::format("{}: P2P is allowed, but {} went over NVLink in a run: {}", arm.variant,
                       *bytes > 0.0 ? "only " + readable_traffic(*bytes) : "nothing",
-                      is_alone ? "it saw one GPU, which has no peer"
-                               : "no NVLink joins its GPUs, or the program does not use it")));
+                      why_unused(arm))));
     }
   }
 }
@@ -169,8 +172,8 @@ std::optional<Warning> same_bytes_warning(const ArmEvidence& first, const ArmEvi
 
 void judge_change(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
   for (std::size_t i = 1; i < arms.size(); ++i) {
-    const std::optional<double> first = nvlink_bytes(arms.front());
-    const std::optional<double> other = nvlink_bytes(arms[i]);
+    const std::optional<double> first = nvlink_bytes_in_a_run(arms.front().runs);
+    const std::optional<double> other = nvlink_bytes_in_a_run(arms[i].runs);
     if (!first || !other) continue;
     // Without NVLink the counters do not tell P2P over PCIe from host memory.
     if (!is_use(std::min(*first, *other))) continue;
@@ -226,11 +229,6 @@ HealthSummary health_of(const ArmEvidence& arm) {
   return health;
 }
 
-double power_capped_share(const HealthSummary& health) {
-  return health.samples == 0 ? 0.0
-                             : static_cast<double>(health.power_capped_samples) / health.samples;
-}
-
 void judge_health(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
   for (const ArmEvidence& arm : arms) {
     const std::string text = throttling_text(health_of(arm));
@@ -241,9 +239,9 @@ void judge_health(const std::vector<ArmEvidence>& arms, std::vector<Warning>& wa
   for (std::size_t i = 1; i < arms.size(); ++i) {
     const HealthSummary first = health_of(arms.front());
     const HealthSummary other = health_of(arms[i]);
-    const double share = power_capped_share(first);
-    const double other_share = power_capped_share(other);
     if (first.samples == 0 || other.samples == 0) continue;
+    const double share = 1.0 * first.power_capped_samples / first.samples;
+    const double other_share = 1.0 * other.power_capped_samples / other.samples;
     if (std::abs(share - other_share) <= kUnlikePowerCap) continue;
     warnings.push_back(warning_of(
         WarningCode::exec_power_capped,
@@ -269,10 +267,6 @@ std::string named(const std::set<std::string>& names) {
   return names.empty() ? "none" : first_named(std::vector<std::string>(names.begin(), names.end()));
 }
 
-constexpr const char* kNoNcclAdvice =
-    "NCCL's variables change nothing in a program without it; a program may have NCCL linked "
-    "statically, or have ended too soon to be seen";
-
 bool had_another(const ArmEvidence& arm) {
   return std::ranges::any_of(arm.runs, [&](const RunEvidence& run) {
     return std::ranges::any_of(run.nccl,
@@ -290,11 +284,10 @@ void judge_own_nccl(const ArmEvidence& arm, std::vector<Warning>& warnings) {
   if (arm.nccl.empty() || !looked(arm)) return;
   const std::set<std::string> libraries = libraries_of(arm);
   if (libraries.empty()) {
-    warnings.push_back(
-        {name_of(WarningCode::exec_no_nccl),
-         fmt::format("{} asks for NCCL {}, and no process of it was seen with a libnccl mapped",
-                     arm.variant, arm.nccl),
-         kNoNcclAdvice});
+    warnings.push_back(warning_of(
+        WarningCode::exec_no_nccl,
+        fmt::format("{} asks for NCCL {}, and no process of it was seen with a libnccl mapped",
+                    arm.variant, arm.nccl)));
   } else if (had_another(arm)) {
     warnings.push_back(
         {name_of(WarningCode::exec_nccl_not_replaced),
@@ -310,8 +303,8 @@ void judge_nccl(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warn
       std::ranges::any_of(arms, [](const ArmEvidence& arm) { return !libraries_of(arm).empty(); });
   if (!any) {
     if (std::ranges::none_of(arms, looked)) return;
-    warnings.push_back({name_of(WarningCode::exec_no_nccl),
-                        "no process of the command was seen with a libnccl mapped", kNoNcclAdvice});
+    warnings.push_back(warning_of(WarningCode::exec_no_nccl,
+                                  "no process of the command was seen with a libnccl mapped"));
     return;
   }
   for (const ArmEvidence& arm : arms) judge_own_nccl(arm, warnings);
@@ -347,6 +340,18 @@ bool is_like_first(const Record& record, const Variant& variant) {
   return variant.nccl == first.nccl &&
          value_of(variant.environment, kGpus) == value_of(first.environment, kGpus) &&
          no_metric_differs(record, variant.name);
+}
+
+/// Tells whether NVLink joins all GPUs that runs were on, or none; absent where it is not known.
+std::optional<bool> joins_gpus(std::vector<PairLink> links, std::span<const RunEvidence> runs) {
+  std::set<int> gpus;
+  for (const RunEvidence& run : runs) {
+    for (const GpuEvidence& gpu : judged_gpus(runs, run)) gpus.insert(gpu.gpu);
+  }
+  std::erase_if(links, [&](const PairLink& link) {
+    return !gpus.contains(link.from) || !gpus.contains(link.to);
+  });
+  return same_for_all_pairs(links, joined_by_nvlink);
 }
 
 /// Tells whether the command or the server's gives the variable a value.
@@ -513,12 +518,9 @@ std::vector<ArmEvidence> arms_of(const Record& record) {
     arm.nccl = variant.nccl;
     arm.is_like_first = is_like_first(record, variant);
     arm.runs = counted_runs(record, variant.name);
+    arm.is_joined = joins_gpus(record.machine.links, arm.runs);
   }
   return arms;
-}
-
-std::optional<double> nvlink_bytes(const ArmEvidence& arm) {
-  return nvlink_bytes_in_a_run(arm.runs);
 }
 
 std::vector<Warning> judge_exec(const std::vector<ArmEvidence>& arms,

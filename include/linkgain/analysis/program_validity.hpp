@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/base/errors.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/record.hpp"
 
@@ -18,6 +17,7 @@ struct ArmEvidence {
   std::string nccl{};  ///< file of an NCCL of its own, which the variant names
   /// It asks for the GPUs and the NCCL of the first arm, and no metric is shown to differ from it.
   bool is_like_first = false;
+  std::optional<bool> is_joined{};  ///< by NVLink: all its GPUs, or none; absent: not known
   std::vector<RunEvidence> runs{};
 
   bool p2p_off() const { return !forbidding.empty(); }
@@ -26,13 +26,8 @@ struct ArmEvidence {
 /// Lists those of a record of `linkgain exec`, by its variants.
 std::vector<ArmEvidence> arms_of(const Record& record);
 
-/// Gives what GPUs sent over NVLink in a run, in bytes: the median over the arm's runs. The GPUs
-/// are those that its processes were on in any run, all that it sees where the driver listed none
-/// of them; those without a counter are left out. Absent where none has one.
-std::optional<double> nvlink_bytes(const ArmEvidence& arm);
-
 /// Says what the evidence has against the comparison of every arm with the first. Bytes are those
-/// over NVLink, medians over runs:
+/// over NVLink, nvlink_bytes_in_a_run():
 ///
 /// | code                  | where                                                                |
 /// | --------------------- | -------------------------------------------------------------------- |

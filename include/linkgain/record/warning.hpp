@@ -125,8 +125,8 @@ enum class WarningCode {
 enum class WarningWeight {
   wrong,       ///< results are wrong, or not of the path that the variant's name says
   incomplete,  ///< something that was asked for is missing
-  doubtful,    ///< the machine was faulty or disturbed, so that figures may be off
-  notice,      ///< expected, or a matter of what was asked for
+  doubtful,    ///< figures may be off, or may not show what they are taken to show
+  notice,      ///< expected, or of what was asked for; limits nothing that intervals do not cover
 };
 
 /// Who says it.

@@ -305,11 +305,11 @@ TEST(Warnings, OfWorseStatusComeFirst) {
   EXPECT_EQ(exit_code_of(record), ExitCode::unhealthy) << "others were on a GPU";
 }
 
-TEST(Warnings, OfANewerVersionAreNotices) {
+TEST(Warnings, OfANewerVersionAreDoubtful) {
   const Warning warning{"of-tomorrow", "text", "advice"};
   const WarningRow& row = row_of(warning);
   EXPECT_EQ(row.code, WarningCode::unknown);
-  EXPECT_EQ(row.weight, WarningWeight::notice);
+  EXPECT_EQ(row.weight, WarningWeight::doubtful);
   EXPECT_EQ(row.exit_code, ExitCode::success);
   EXPECT_THAT(std::string(row.advice), HasSubstr("not known"));
   EXPECT_THAT(label_of(warning),

@@ -66,7 +66,7 @@ TEST(ProgramValidity, OneRunWithoutP2pThatUsesNvlinkIsAWrongPath) {
                                 arm_of("host", {0, kGigabyte, 0})};
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-path"));
   EXPECT_EQ(status_of(arms), ExitCode::wrong_path);
-  EXPECT_EQ(nvlink_bytes(arms[1]), 0.0);
+  EXPECT_EQ(nvlink_bytes_in_a_run(arms[1].runs), 0.0);
   EXPECT_EQ(std::ranges::max(nvlink_bytes_of(arms[1].runs, SharedGpus::count)), 2.0 * kGigabyte);
   arms[1] = arm_of("host", {kGigabyte, kGigabyte, 0});
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-path")) << "it changed one run";
@@ -107,7 +107,7 @@ TEST(ProgramValidity, TheSameBytesInTheSameTimeAreWorthAWord) {
   arms[1].is_like_first = true;
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-same-bytes"));
   EXPECT_EQ(status_of(arms), ExitCode::success);
-  EXPECT_EQ(row_of(judge_exec(arms, {}).at(0)).weight, WarningWeight::notice);
+  EXPECT_EQ(row_of(judge_exec(arms, {}).at(0)).weight, WarningWeight::doubtful);
   arms[1].runs = {evidence_of(kGigabyte / 2)};
   EXPECT_THAT(codes_of(arms), IsEmpty()) << "other bytes";
   arms[0].runs = arms[1].runs = {evidence_of(0)};
@@ -146,6 +146,26 @@ TEST(ProgramValidity, AnArmIsLikeTheFirstUnlessItsTimeGpusOrLibraryDiffer) {
   Record record = record_with(off, alike);
   record.cases.clear();
   EXPECT_FALSE(arms_of(record).at(1).is_like_first) << "nothing was compared";
+}
+
+TEST(ProgramValidity, AnArmIsJoinedAsTheGpusThatItUsesAre) {
+  Record record;
+  record.settings.variants = {{"p2p", {}}};
+  record.machine.links = {{.from = 0, .to = 1, .nvlink = true},
+                          {.from = 0, .to = 2, .nvlink = false},
+                          {.from = 1, .to = 2, .nvlink = false}};
+  ProgramRun& run = record.runs.emplace_back();
+  run.variant = "p2p";
+  const auto joined = [&](const std::vector<int>& gpus) {
+    run.evidence.gpus.clear();
+    for (const int gpu : gpus) run.evidence.gpus.push_back({.gpu = gpu});
+    return arms_of(record).front().is_joined;
+  };
+  EXPECT_EQ(joined({0, 1}), true);
+  EXPECT_EQ(joined({1, 2}), false);
+  EXPECT_EQ(joined({0, 1, 2}), std::nullopt) << "some are";
+  EXPECT_EQ(joined({1, 3}), std::nullopt) << "of a GPU that nobody knows";
+  EXPECT_EQ(joined({0}), std::nullopt) << "one has no peer";
 }
 
 TEST(ProgramValidity, EitherVariableThatForbidsP2pIsInForce) {
@@ -191,8 +211,8 @@ TEST(ProgramValidity, GpusThatTheCommandWasNotOnAreNotJudged) {
   for (ArmEvidence& arm : arms) add_gpu(arm, 2 * kGigabyte);
   EXPECT_THAT(codes_of(arms), IsEmpty());
   EXPECT_EQ(status_of(arms), ExitCode::success);
-  EXPECT_EQ(nvlink_bytes(arms[0]), 2.0 * kGigabyte);
-  EXPECT_EQ(nvlink_bytes(arms[1]), 0.0);
+  EXPECT_EQ(nvlink_bytes_in_a_run(arms[0].runs), 2.0 * kGigabyte);
+  EXPECT_EQ(nvlink_bytes_in_a_run(arms[1].runs), 0.0);
   for (GpuEvidence& gpu : arms[1].runs[0].gpus) gpu.used = false;
   EXPECT_THAT(codes_of(arms), IsEmpty()) << "seen in the other run";
   arms[1].runs[0].gpus[2].used = true;
@@ -227,10 +247,10 @@ TEST(ProgramValidity, AGpuWithoutCounterIsLeftOut) {
   std::vector<ArmEvidence> arms = good_arms();
   for (ArmEvidence& arm : arms) add_gpu(arm, std::nullopt);
   EXPECT_THAT(codes_of(arms), IsEmpty()) << "nothing of it was used";
-  EXPECT_EQ(nvlink_bytes(arms[0]), 2.0 * kGigabyte);
+  EXPECT_EQ(nvlink_bytes_in_a_run(arms[0].runs), 2.0 * kGigabyte);
   for (RunEvidence& run : arms[0].runs) run.gpus[2].used = true;
   EXPECT_THAT(codes_of(arms), ElementsAre("exec-unseen"));
-  EXPECT_EQ(nvlink_bytes(arms[0]), 2.0 * kGigabyte);
+  EXPECT_EQ(nvlink_bytes_in_a_run(arms[0].runs), 2.0 * kGigabyte);
   arms[1].runs = {evidence_of(kGigabyte)};
   add_gpu(arms[1], std::nullopt);
   EXPECT_EQ(status_of(arms), ExitCode::wrong_path) << "the others are judged";
@@ -328,6 +348,12 @@ TEST(ProgramValidity, AreSaidInSentences) {
   situations.add("P2P in both, the same bytes and times",
                  said_of({arm_of("p2p", {kGigabyte}), off}));
   situations.add("nothing over NVLink", said_of({arm_of("p2p", {0}), arm_of("host", {0})}));
+  for (const bool is_joined : {true, false}) {
+    ArmEvidence known = arm_of("p2p", {0});
+    known.is_joined = is_joined;
+    situations.add(is_joined ? "nothing over the NVLink that is there" : "nothing, without NVLink",
+                   said_of({known, arm_of("host", {0})}));
+  }
   ArmEvidence alone = arm_of("p2p", {0});
   alone.runs[0].gpus.pop_back();
   situations.add("one GPU", said_of({alone, arm_of("host", {0})}));

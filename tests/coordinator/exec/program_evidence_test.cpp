@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/analysis/program_validity.hpp"
 #include "linkgain/base/environment.hpp"
 #include "linkgain/process/process.hpp"
@@ -84,7 +85,7 @@ TEST_F(ProgramWatched, CountersThatGoBackwardsAreNotMeasured) {
   EXPECT_FALSE(evidence.gpus.at(0).traffic.nvlink_sent);
   EXPECT_NE(evidence.gpus.at(0).nvlink_reason, "");
   EXPECT_EQ(evidence.gpus.at(1).traffic.nvlink_sent, 0);
-  EXPECT_EQ(nvlink_bytes({.variant = "p2p", .runs = {evidence}}), 0.0) << "of the other GPU";
+  EXPECT_EQ(nvlink_bytes_in_a_run(std::vector{evidence}), 0.0) << "of the other GPU";
 }
 
 TEST_F(ProgramWatched, OnlyVisibleGpusAreWatched) {

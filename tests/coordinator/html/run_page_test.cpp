@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
 #include <optional>
 #include <regex>
 #include <set>
@@ -102,28 +101,12 @@ TEST(RunPage, AnswersWhatAReaderAsks) {
   answers.expect_golden("answers.txt");
 }
 
-/// Lists the codes in the table of warnings in docs/troubleshooting.md.
-std::vector<std::string> documented_warnings() {
-  std::ifstream file(std::string(RESULTS_FOLDER) + "/../docs/troubleshooting.md");
-  std::vector<std::string> codes;
-  const std::regex code("`([a-z-]+)`");
-  bool in_table = false;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("## ")) in_table = line == "## By warning";
-    if (line.starts_with("Some commands")) break;  // whose own warnings follow
-    if (!in_table || !line.starts_with("| `")) continue;
-    const std::string first = line.substr(0, line.find('|', 1));
-    for (std::sregex_iterator each(first.begin(), first.end(), code), end; each != end; ++each) {
-      codes.push_back((*each)[1]);
-    }
-  }
-  return codes;
-}
-
 TEST(RunPage, SaysOfEachWarningWhetherSomethingIsWrong) {
   Situations answers;
   const Record record = healthy("2xH200-default");
-  for (const std::string& code : documented_warnings()) {
+  for (const WarningRow& row : warning_rows()) {
+    if (row.origin == WarningOrigin::comparison) continue;  // in no run's record
+    const std::string code(row.name);
     Record warned = record;
     warned.warnings = {{code, "text of the warning", ""}};
     const std::string text = answer_of(warned);
