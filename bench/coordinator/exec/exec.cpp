@@ -66,6 +66,7 @@ class Rounds {
     for (auto& result : record_.cases) result.stopped = StopReason::interrupted;
     read_errors();
     journal_.write_head(record_);
+    for (const std::string& note : plan_.output.notes) observer_.note(note);
     warn_of_rates({});
     if (const auto compose = compose_warning(plan_)) warn_at_once(*compose);
     warn_of_containers();

@@ -200,7 +200,7 @@ OutputRequest read_output(const ExecOptions& options) {
   for (const std::string& text : options.metrics) {
     request.metrics.push_back(parse_metric(text));
   }
-  name_metrics(request.metrics);
+  request.notes = name_metrics(request.metrics);
   if (!options.step.empty()) request.step.emplace(options.step, "--step");
   const bool reads = !request.metrics.empty() || request.step;
   if (options.skip > 0 && !reads) {
@@ -543,6 +543,7 @@ std::vector<Warning> warnings_of(const ExecPlan& plan) {
 
 std::string dry_run_text(const ExecPlan& plan, const Environment& environment) {
   std::string text;
+  for (const std::string& note : plan.output.notes) text += fmt::format("# {}\n", visible(note));
   for (const RunPlace& place : run_order(plan)) {
     const Variant& variant = plan.variants[static_cast<std::size_t>(place.variant)];
     const Placeholders placeholders = placeholders_of(plan, place);

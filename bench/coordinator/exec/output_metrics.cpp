@@ -69,10 +69,12 @@ std::string literal_prefix(std::string_view pattern) {
   return prefix;
 }
 
+constexpr std::string_view kSigns = "(){}[]*+?.|^$\\";  ///< of a pattern, which are no words
+
 /// Joins all words that stand before the first of its signs that is none of a word, blanks and "="
 /// as "-": "decode-b-64" of "decode b=64 .*ms=([0-9.]+)".
 std::string spelt_out(std::string_view pattern) {
-  const std::size_t end = std::min(pattern.find_first_of("(){}[]*+?.|^$\\"), pattern.size());
+  const std::size_t end = std::min(pattern.find_first_of(kSigns), pattern.size());
   std::string spelt;
   for (const char c : pattern.substr(0, end)) {
     const bool is_of_word = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -80,6 +82,15 @@ std::string spelt_out(std::string_view pattern) {
   }
   while (spelt.ends_with('-') || spelt.ends_with('_')) spelt.pop_back();
   return spelt;
+}
+
+/// Joins the words right before the first group: "loss" of "step.*?loss ([0-9.]+)".
+std::string words_before_group(std::string_view pattern) {
+  const std::string_view before = pattern.substr(0, pattern.find('('));
+  const std::size_t sign = before.find_last_of(kSigns);
+  if (sign == std::string_view::npos) return spelt_out(before);
+  // The letter of an escape is no word's.
+  return spelt_out(before.substr(std::min(sign + (before[sign] == '\\' ? 2 : 1), before.size())));
 }
 
 /// Finds where "NAME=" ends; 0 where the text does not begin so.
@@ -136,12 +147,28 @@ std::vector<std::string> names_by_pattern(const MetricRequest& request) {
   constexpr std::size_t kLongest = 40;
   std::vector<std::string> names;
   if (request.is_named) return names;
-  for (const std::string& name : {request.metric.name, spelt_out(request.pattern.text())}) {
+  const std::string& pattern = request.pattern.text();
+  for (const std::string& name :
+       {request.metric.name, spelt_out(pattern), words_before_group(pattern)}) {
     const bool is_word = !name.empty() && is_letter(name.front()) && name.size() <= kLongest;
     const bool is_new = std::ranges::find(names, name) == names.end();
     if (is_word && is_new && !is_timed({.name = name})) names.push_back(name);
   }
   return names;
+}
+
+/// Says why a metric has a number for a name, and how it gets another.
+std::string numbered_note(const MetricRequest& request) {
+  const std::string& pattern = request.pattern.text();
+  std::string note = fmt::format(
+      "{}: its pattern '{}' has no name of its own in front (time, step and start-up are "
+      "linkgain's)",
+      request.metric.name, pattern);
+  for (const std::string& named : {pattern, ".*?" + pattern}) {
+    if (!finds_by_words(named)) continue;
+    return fmt::format("{}; --metric {} names it", note, shell_quoted("NAME=" + named));
+  }
+  return note;
 }
 
 /// Where the lines of a text end, one after the other. Passes each byte once for each kind of end.
@@ -294,7 +321,7 @@ bool looks_like_rate(const MetricRequest& request, const std::string& words) {
   return std::ranges::any_of(texts, [](const std::string& text) { return kRate.matches(text); });
 }
 
-void name_metrics(std::vector<MetricRequest>& metrics) {
+std::vector<std::string> name_metrics(std::vector<MetricRequest>& metrics) {
   std::set<std::string> taken;
   for (const MetricRequest& each : metrics) {
     if (!each.is_named || taken.insert(each.metric.name).second) continue;
@@ -305,19 +332,23 @@ void name_metrics(std::vector<MetricRequest>& metrics) {
   for (const MetricRequest& each : metrics) {
     for (const std::string& name : names_by_pattern(each)) ++users[name];
   }
+  std::vector<std::string> notes;
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     if (metrics[i].is_named) continue;
     std::string chosen;
     for (const std::string& name : names_by_pattern(metrics[i])) {
       if (chosen.empty() && users[name] == 1 && !taken.contains(name)) chosen = name;
     }
+    const bool is_numbered = chosen.empty();
     for (std::size_t number = i + 1; chosen.empty(); ++number) {
       const std::string numbered = fmt::format("metric-{}", number);
       if (!taken.contains(numbered)) chosen = numbered;
     }
     taken.insert(chosen);
     metrics[i].metric.name = chosen;
+    if (is_numbered) notes.push_back(numbered_note(metrics[i]));
   }
+  return notes;
 }
 
 std::optional<double> parse_number(std::string_view text) {

@@ -79,6 +79,7 @@ struct OutputRequest {
   MetricUse use = MetricUse::last;
   int skip = 0;                       ///< first matches of each pattern that do not count
   std::optional<LinePattern> step{};  ///< a line that the program writes once for each step
+  std::vector<std::string> notes{};   ///< of metrics that have a number for a name
 };
 
 /// Parses "NAME=REGEX", or a regular expression alone, which the letters and digits that it begins
@@ -93,9 +94,9 @@ MetricRequest parse_metric(const std::string& text);
 bool looks_like_rate(const MetricRequest& request, const std::string& words = {});
 
 /// Gives those that nobody named names of their own where their patterns begin alike, or with no
-/// name that can be one: more of the pattern's words, else metric-2 of the second. Throws
-/// UsageError where two were given the same name.
-void name_metrics(std::vector<MetricRequest>& metrics);
+/// name that can be one: more of the pattern's words, those before the number, else metric-2 of the
+/// second. Returns why some have numbers. Throws UsageError where two were given the same name.
+std::vector<std::string> name_metrics(std::vector<MetricRequest>& metrics);
 
 /// Reads "1.2e3", "-4", "1,234.5" (commas only between groups of three digits, of which the first
 /// does not begin with 0) as a number; absent where the text is anything else, or no finite number.

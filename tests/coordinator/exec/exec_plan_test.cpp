@@ -146,6 +146,10 @@ TEST(ExecPlan, NamesMetricsSoThatTheyDiffer) {
               ElementsAre("decode-b-1", "decode-b-64"));
   EXPECT_THAT(names({"step=([0-9.]+)ms", "time: ([0-9.]+)"}), ElementsAre("metric-1", "metric-2"));
   EXPECT_THAT(names({"step time: ([0-9.]+)"}), ElementsAre("step-time"));
+  EXPECT_THAT(names({"step.*?train loss ([0-9.]+)"}), ElementsAre("train-loss"));
+  EXPECT_THAT(names({"step.*?\\s([0-9.]+)", "time.*?[a-z]*([0-9.]+)"}),
+              ElementsAre("metric-1", "metric-2"))
+      << "no letters of an escape or a class";
   EXPECT_THAT(names({"1073741824 .* ([0-9.]+)", "([0-9.]+) tok/s"}),
               ElementsAre("metric-1", "metric-2"));
   EXPECT_THAT(names({"loss: ([0-9.]+)", "loss: ([0-9.]+)"}), ElementsAre("metric-1", "metric-2"));
@@ -153,6 +157,18 @@ TEST(ExecPlan, NamesMetricsSoThatTheyDiffer) {
               ElementsAre("loss", "metric-2"));
   EXPECT_THAT(names({"metric-2=loss: ([0-9.]+)", "(.)"}), ElementsAre("metric-2", "metric-3"));
   EXPECT_THAT(names({std::string(50, 'x') + " (.)"}), ElementsAre("metric-1"));
+}
+
+TEST(ExecPlan, SaysWhyAMetricHasANumberForAName) {
+  ExecOptions options = usual();
+  options.metrics = {"loss: ([0-9.]+)", "step=([0-9.]+)ms", "([0-9.]+) tok/s", "([0-9.]+)"};
+  const ExecPlan plan = plan_of(options);
+  const std::string text = dry_run_text(plan, kEnvironment);
+  expect_golden(text.substr(0, text.find("# round")), "numbered_metrics.txt");
+  for (const std::string named : {"NAME=step=([0-9.]+)ms", "NAME=.*?([0-9.]+) tok/s"}) {
+    EXPECT_THAT(text, testing::HasSubstr("--metric '" + named + "'"));
+    EXPECT_TRUE(parse_metric(named).is_named);
+  }
 }
 
 TEST(ExecPlan, RefusesWhatCannotBeMeant) {
