@@ -71,6 +71,8 @@ inline constexpr std::array kLibraries{
     Library{"formats", "coordinator", "report diagnostics"},
     Library{"linkgain", "programs", "run formats screen exec compare baseline fleet diagnostics"},
     Library{"linkgain_bench", "programs", "backends proof workloads nccl_tests"},
+    // Other people's programs load it: it is of no other library's.
+    Library{"no_p2p", "programs", ""},
 };
 
 /// Returns null where there is none of this name.

@@ -1,0 +1,144 @@
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <string>
+
+/// A stand-in for libcuda.so.1 and libnvidia-ml.so.1 of two GPUs that allow peer access, as far as
+/// the library of no-p2p stands before them. Handles and addresses are numbers: 10 and 11 are on
+/// GPU 0 and 1, 20 is on the host, others are none that the driver mapped.
+namespace {
+
+struct Location {
+  int type;
+  int id;
+};
+
+struct Access {
+  Location location;
+  int flags;
+};
+
+struct IpcHandle {
+  char bytes[64];
+};
+
+using Address = unsigned long long;
+
+constexpr int kInvalid = 1;
+constexpr int kNotFound = 500;
+constexpr int kMulticastSupported = 132;
+
+int released = 0;
+
+Location location_of(Address number) {
+  return number == 20 ? Location{2, 0} : Location{1, static_cast<int>(number) - 10};
+}
+
+}  // namespace
+
+extern "C" {
+
+int cuDeviceCanAccessPeer(int* can, int device, int peer) {
+  *can = device == peer ? 0 : 1;
+  return 0;
+}
+
+int cuDeviceGetP2PAttribute(int* value, int attribute, int, int) {
+  *value = attribute == 1 ? 7 : 1;
+  return 0;
+}
+
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+  *value = attribute == kMulticastSupported ? 1 : attribute;
+  return 0;
+}
+
+int cuCtxEnablePeerAccess(void*, unsigned) { return 0; }
+int cuMemSetAccess(Address, std::size_t, const Access*, std::size_t) { return 0; }
+int cuMemPoolSetAccess(void*, const Access*, std::size_t) { return 0; }
+int cuIpcOpenMemHandle(Address*, IpcHandle, unsigned) { return 0; }
+int cuIpcOpenMemHandle_v2(Address*, IpcHandle, unsigned) { return 0; }
+
+/// Imports the number that `shared` is.
+int cuMemImportFromShareableHandle(Address* handle, void* shared, int) {
+  *handle = reinterpret_cast<std::uintptr_t>(shared);
+  return 0;
+}
+
+int cuMemPoolImportFromShareableHandle(void**, void*, int, unsigned long long) { return 0; }
+int cuMemPoolImportPointer(Address*, void*, void*) { return 0; }
+
+int cuMemRetainAllocationHandle(Address* handle, void* address) {
+  *handle = reinterpret_cast<std::uintptr_t>(address);
+  return *handle == 10 || *handle == 11 || *handle == 20 ? 0 : kInvalid;
+}
+
+int cuMemGetAllocationPropertiesFromHandle(void* properties, Address handle) {
+  const Location location = location_of(handle);
+  std::memcpy(static_cast<char*>(properties) + 8, &location, sizeof(location));
+  return 0;
+}
+
+int cuMemRelease(Address) {
+  ++released;
+  return 0;
+}
+
+int cuMemPoolGetAccess(int* flags, void* pool, Location* location) {
+  const Location own = location_of(reinterpret_cast<std::uintptr_t>(pool));
+  *flags = own.type == location->type && own.id == location->id ? 3 : 0;
+  return 0;
+}
+
+int cuMemcpyPeer(Address, void*, Address, void*, std::size_t) { return 0; }
+
+int nvmlDeviceGetP2PStatus(void*, void*, int, int* status) {
+  *status = 0;
+  return 0;
+}
+
+/// Says how many allocations were released.
+int double_released() { return released; }
+
+/// Counts the libraries from this one on that have the function, which each finds as
+/// dlsym(RTLD_NEXT) means it.
+int double_depth() {
+  const auto next = reinterpret_cast<int (*)()>(dlsym(RTLD_NEXT, "double_depth"));
+  return 1 + (next == nullptr ? 0 : next());
+}
+
+int cuGetProcAddress(const char* name, void** found, int version, std::uint64_t flags);
+
+int cuGetProcAddress_v2(const char* name, void** found, int version, std::uint64_t, int* status) {
+  const auto at = [](auto* function) { return reinterpret_cast<void*>(function); };
+  const std::map<std::string, void*> functions{
+      {"cuDeviceCanAccessPeer", at(cuDeviceCanAccessPeer)},
+      {"cuDeviceGetP2PAttribute", at(cuDeviceGetP2PAttribute)},
+      {"cuDeviceGetAttribute", at(cuDeviceGetAttribute)},
+      {"cuCtxEnablePeerAccess", at(cuCtxEnablePeerAccess)},
+      {"cuMemSetAccess", at(cuMemSetAccess)},
+      {"cuMemPoolSetAccess", at(cuMemPoolSetAccess)},
+      {"cuIpcOpenMemHandle", at(cuIpcOpenMemHandle)},
+      {"cuIpcOpenMemHandle_v2", at(cuIpcOpenMemHandle_v2)},
+      {"cuMemImportFromShareableHandle", at(cuMemImportFromShareableHandle)},
+      {"cuMemPoolImportFromShareableHandle", at(cuMemPoolImportFromShareableHandle)},
+      {"cuMemPoolImportPointer", at(cuMemPoolImportPointer)},
+      {"cuMemcpyPeer", at(cuMemcpyPeer)},
+      {"double_released", at(double_released)},
+      {"cuGetProcAddress", version < 12000 ? at(cuGetProcAddress) : at(cuGetProcAddress_v2)},
+      {"cuGetProcAddress_v2", at(cuGetProcAddress_v2)}};
+  const auto row = functions.find(name);
+  *found = row == functions.end() ? nullptr : row->second;
+  *status = *found == nullptr ? 1 : 0;
+  return *found == nullptr ? kNotFound : 0;
+}
+
+int cuGetProcAddress(const char* name, void** found, int version, std::uint64_t flags) {
+  int status = 0;
+  return cuGetProcAddress_v2(name, found, version, flags, &status);
+}
+
+}  // extern "C"

@@ -1,0 +1,190 @@
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+/// A program that asks the driver for peer access by all functions that give it, which it finds in
+/// the way that its first argument names: linked, handle, default, next, v1, v2, v1-of-v1,
+/// v2-of-v2. It prints what each call gave, or with "threads" behind that calls from several and
+/// after fork() and prints nothing.
+namespace {
+
+struct Location {
+  int type;
+  int id;
+};
+
+struct Access {
+  Location location;
+  int flags;
+};
+
+struct IpcHandle {
+  char bytes[64];
+};
+
+using Address = unsigned long long;
+
+constexpr int kDevice = 1;
+constexpr int kReadWrite = 3;
+constexpr int kVersion11 = 11080;
+constexpr int kVersion13 = 13000;
+
+}  // namespace
+
+extern "C" {
+int cuDeviceCanAccessPeer(int*, int, int);
+int cuDeviceGetP2PAttribute(int*, int, int, int);
+int cuDeviceGetAttribute(int*, int, int);
+int cuCtxEnablePeerAccess(void*, unsigned);
+int cuMemSetAccess(Address, std::size_t, const Access*, std::size_t);
+int cuMemPoolSetAccess(void*, const Access*, std::size_t);
+int cuIpcOpenMemHandle(Address*, IpcHandle, unsigned);
+int cuIpcOpenMemHandle_v2(Address*, IpcHandle, unsigned);
+int cuMemImportFromShareableHandle(Address*, void*, int);
+int cuMemPoolImportFromShareableHandle(void**, void*, int, unsigned long long);
+int cuMemPoolImportPointer(Address*, void*, void*);
+int cuMemcpyPeer(Address, void*, Address, void*, std::size_t);
+int nvmlDeviceGetP2PStatus(void*, void*, int, int*);
+int double_released();
+int double_depth();
+}
+
+namespace {
+
+using FindOld = int(const char*, void**, int, std::uint64_t);
+using FindNew = int(const char*, void**, int, std::uint64_t, int*);
+
+template <typename Signature>
+Signature* by_handle(void* library, const char* name) {
+  return reinterpret_cast<Signature*>(dlsym(library, name));
+}
+
+void* driver() {
+  static void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  return library;
+}
+
+void* find_old(FindOld* find, const char* name, int version) {
+  void* found = nullptr;
+  return find(name, &found, version, 0) == 0 ? found : nullptr;
+}
+
+void* find_new(FindNew* find, const char* name, int version) {
+  void* found = nullptr;
+  int status = 0;
+  return find(name, &found, version, 0, &status) == 0 ? found : nullptr;
+}
+
+/// Finds a function as `way` says. NVML has no cuGetProcAddress.
+void* find(const std::string& way, const char* name) {
+  if (way == "default") return dlsym(RTLD_DEFAULT, name);
+  if (way == "next") return dlsym(RTLD_NEXT, name);
+  if (name[0] == 'n') return dlsym(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL), name);
+  if (way == "handle") return dlsym(driver(), name);
+  auto* const v1 = by_handle<FindOld>(driver(), "cuGetProcAddress");
+  auto* const v2 = by_handle<FindNew>(driver(), "cuGetProcAddress_v2");
+  if (way == "v1") return find_old(v1, name, kVersion11);
+  if (way == "v2") return find_new(v2, name, kVersion13);
+  if (way == "v1-of-v1") {
+    return find_old(reinterpret_cast<FindOld*>(find_old(v1, "cuGetProcAddress", kVersion11)), name,
+                    kVersion11);
+  }
+  return find_new(reinterpret_cast<FindNew*>(find_new(v2, "cuGetProcAddress", kVersion13)), name,
+                  kVersion13);
+}
+
+#ifdef LINKED
+#define FOUND(name) \
+  (way == "linked" ? &(name) : reinterpret_cast<decltype(&(name))>(find(way, #name)))
+#else
+#define FOUND(name) reinterpret_cast<decltype(&(name))>(find(way, #name))
+#endif
+
+void* pointer(std::uintptr_t number) { return reinterpret_cast<void*>(number); }
+
+std::string line(const char* name, const std::vector<int>& values) {
+  std::string text = name;
+  for (const int value : values) text += " " + std::to_string(value);
+  return text + "\n";
+}
+
+std::string ask(const std::string& way) {
+  std::string text;
+  int value = -1;
+  int status = FOUND(cuDeviceCanAccessPeer)(&value, 0, 1);
+  text += line("can access", {status, value});
+  std::vector<int> attributes;
+  for (int attribute = 1; attribute <= 5; ++attribute) {
+    FOUND(cuDeviceGetP2PAttribute)(&attributes.emplace_back(), attribute, 0, 1);
+  }
+  text += line("attributes of the pair", attributes);
+  for (const int attribute : {132, 75}) {
+    status = FOUND(cuDeviceGetAttribute)(&value, attribute, 0);
+    text += line("attribute", {attribute, status, value});
+  }
+  text += line("enable", {FOUND(cuCtxEnablePeerAccess)(pointer(1), 0)});
+  const Access own{{kDevice, 0}, kReadWrite};
+  const Access both[]{own, {{kDevice, 1}, kReadWrite}};
+  const Access closed[]{own, {{kDevice, 1}, 0}};
+  const Access host{{2, 0}, kReadWrite};
+  auto* const set = FOUND(cuMemSetAccess);
+  text += line("own, both, closed, host", {set(10, 1, &own, 1), set(10, 1, both, 2),
+                                           set(10, 1, closed, 2), set(10, 1, &host, 1)});
+  text += line("the host's, unknown", {set(20, 1, both, 2), set(99, 1, both, 2)});
+  auto* const set_pool = FOUND(cuMemPoolSetAccess);
+  text += line("pool: own, both, closed, the host's",
+               {set_pool(pointer(10), &own, 1), set_pool(pointer(10), both, 2),
+                set_pool(pointer(10), closed, 2), set_pool(pointer(20), both, 2)});
+  Address address = 0;
+  text += line("ipc", {FOUND(cuIpcOpenMemHandle)(&address, {}, 1),
+                       FOUND(cuIpcOpenMemHandle_v2)(&address, {}, 1)});
+  for (const std::uintptr_t number : {11, 20}) {
+    status = FOUND(cuMemImportFromShareableHandle)(&address, pointer(number), 1);
+    text += line("import", {static_cast<int>(number), status, static_cast<int>(address)});
+  }
+  void* pool = nullptr;
+  text += line("pools", {FOUND(cuMemPoolImportFromShareableHandle)(&pool, nullptr, 1, 0),
+                         FOUND(cuMemPoolImportPointer)(&address, nullptr, nullptr)});
+  text += line("copy", {FOUND(cuMemcpyPeer)(10, nullptr, 11, nullptr, 1)});
+  for (const std::uintptr_t peer : {1, 2}) {
+    status = FOUND(nvmlDeviceGetP2PStatus)(pointer(1), pointer(peer), 0, &value);
+    text += line("nvml", {status, value});
+  }
+  return text;
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  const std::string way = arguments[1];
+  if (arguments[2] != nullptr) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i) threads.emplace_back([&] { ask(way); });
+    for (std::thread& each : threads) each.join();
+    if (fork() == 0) {
+      ask(way);
+      _exit(0);
+    }
+    execl("/proc/self/exe", arguments[0], way.c_str(), nullptr);
+    return 1;
+  }
+  std::fputs(ask(way).c_str(), stdout);
+#ifdef LINKED
+  std::fputs(line("depth", {double_depth()}).c_str(), stdout);
+#endif
+  // What is not there is not found, whatever stands before it.
+  if (way == "handle") {
+    void* const own = dlopen(nullptr, RTLD_NOW);
+    const bool is_found = dlsym(own, "cuMemSetAccess") != nullptr;
+    const bool is_wrong = dlsym(RTLD_DEFAULT, "cuMemAbsent") != nullptr || dlerror() == nullptr;
+    std::fputs(line("by the program", {is_found, is_wrong}).c_str(), stdout);
+  }
+  return 0;
+}
