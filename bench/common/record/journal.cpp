@@ -89,6 +89,22 @@ std::optional<json::Node> head_of(const json::Document& line) {
   return root.is_object() ? root.find("head") : std::nullopt;
 }
 
+/// Drops the numbers of a command's run whose own line, the last of it, was cut off.
+void drop_cut_run(Record& record) {
+  const auto is_of = [](const Sample& sample, const std::string& variant, const ProgramRun& run) {
+    return run.variant == variant && run.round == sample.launch + 1 && !run.warm_up;
+  };
+  for (CaseResult& result : record.cases) {
+    std::erase_if(result.samples, [&](const Sample& sample) {
+      const auto place = static_cast<std::size_t>(sample.variant);
+      return place < result.variants.size() &&
+             std::ranges::none_of(record.runs, [&](const ProgramRun& run) {
+               return is_of(sample, result.variants[place].variant, run);
+             });
+    });
+  }
+}
+
 }  // namespace
 
 JournalWriter::JournalWriter(const std::filesystem::path& path)
@@ -211,6 +227,7 @@ Record parse_journal(std::string_view text, const std::string& origin) {
   }
   if (!head) throw UsageError(fmt::format("{}: the journal ends before its first line", origin));
   std::erase_if(record.cases, [](const CaseResult& each) { return each.variants.empty(); });
+  if (record.settings.program) drop_cut_run(record);
   try {
     derive_results(record);
   } catch (const UsageError& error) {

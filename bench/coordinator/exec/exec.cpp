@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/analysis/program_validity.hpp"
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/build_info.hpp"
@@ -528,7 +529,10 @@ void execute(const ExecPlan& plan, ExecWorld& world, Record& record, JournalWrit
 ExitCode conclude(Record& record) {
   for (CaseResult& result : record.cases) {
     for (std::size_t i = 0; i < result.variants.size(); ++i) {
-      if (!has_samples(result, i)) result.variants[i].skipped = Skip{.refusal = "no run gave it"};
+      if (has_samples(result, i)) continue;
+      VariantResult& variant = result.variants[i];
+      const bool was_run = !counted_runs(record, variant.variant).empty();
+      variant.skipped = Skip{.refusal = was_run ? "no run gave it" : "no run of it ended well"};
     }
   }
   std::erase_if(record.cases, [](const CaseResult& result) {

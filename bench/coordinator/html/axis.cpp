@@ -155,12 +155,12 @@ Scale::Scale(const Axis& axis, const std::vector<double>& values, double length)
     low_ = position(least);
     high_ = position(most);
   }
-  if (high_ - low_ < 1e-9) {  // one value stands in the middle
+  if (high_ - low_ < 1e-9) {  // one value stands in the middle, but 0 at the beginning
     const double around = axis_.spacing == Spacing::logarithmic
                               ? 0.15
-                              : std::max(1.0, 0.1 * std::max(std::abs(low_), std::abs(high_)));
+                              : 0.1 * std::max(std::abs(low_), std::abs(high_));
     low_ -= around;
-    high_ += around;
+    high_ += around > 0.0 ? around : 1.0;
   }
   const double room = kRoom * (high_ - low_);
   low_ -= room;

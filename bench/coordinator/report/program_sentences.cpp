@@ -77,8 +77,9 @@ std::string cut_sentence(const RunSummary& summary) {
 std::vector<std::string> program_sentences(const RunSummary& summary, const Answer& answer) {
   std::vector<std::string> sentences{cut_sentence(summary)};
   if (answer.comparison() == nullptr) {
-    sentences.emplace_back(answer.main() == nullptr ? "No comparison: there is no valid run."
-                                                    : "No comparison: one variant ran.");
+    sentences.emplace_back(answer.main() != nullptr      ? "No comparison: one variant ran."
+                           : summary.record.runs.empty() ? "No comparison: no run had ended."
+                                                         : "No comparison: there is no valid run.");
     return sentences;
   }
   for (const WarningCode code :

@@ -130,7 +130,8 @@ std::string no_number_text(const VariantSummary& first, const VariantSummary& ot
   const std::string& name = first.result->variant;
   const std::string& other_name = other.result->variant;
   const auto alone = [](const VariantSummary& each) {
-    return each.result->variant + (each.ended.all > 0 ? " gave none" : " was not run");
+    return each.ended.all > 0 ? each.result->variant + " gave none"
+                              : fmt::format("no run with {} had ended", each.result->variant);
   };
   if (first.launches > 0) return alone(other);
   if (other.launches > 0) return alone(first);

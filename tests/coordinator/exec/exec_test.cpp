@@ -531,6 +531,7 @@ TEST_F(Exec, KeepsWhatWasMeasuredWhenInterrupted) {
 
 /// Cuts a journal behind each of its lines, as a crash does.
 TEST_F(Exec, CountsNoRunWithoutItsNumbersOfAJournalThatIsCut) {
+  options_.metrics = {"loss ([0-9.]+)"};
   const ExecPlan plan = make_exec_plan(options_, {{"PATH", "/usr/bin:/bin"}});
   Record record;
   record.settings = settings_of(options_, plan, {});
@@ -539,7 +540,8 @@ TEST_F(Exec, CountsNoRunWithoutItsNumbersOfAJournalThatIsCut) {
   ExecObserver nobody;
   ExecDouble world([&](const RunPlace& place) {
     if (world.order.size() == 4) throw Interrupted(SIGTERM);
-    return of_time(place, scattered(1.0, place.round, 0.01));
+    const double value = scattered(1.0, place.round, 0.01);
+    return report_of(place, {{"time", one_value(value)}, {"loss", one_value(value)}});
   });
   EXPECT_THROW(execute(plan, world, record, journal, nobody), Interrupted);
   std::ifstream file(folder.path() / "journal.jsonl");
@@ -551,7 +553,10 @@ TEST_F(Exec, CountsNoRunWithoutItsNumbersOfAJournalThatIsCut) {
     summarise(cut);
     const RunSummary summary(cut);
     for (const CaseSummary& each : summary.cases) {
-      for (const VariantSummary& variant : each.variants) EXPECT_EQ(variant.ended.lost(), 0U);
+      for (const VariantSummary& variant : each.variants) {
+        EXPECT_EQ(variant.ended.lost(), 0U);
+        EXPECT_EQ(variant.launches, variant.ended.all) << "of each metric";
+      }
     }
     answers.add(fmt::format("{} lines", std::ranges::count(text, '\n')),
                 answer_sentence(summary, answer_of(summary)));

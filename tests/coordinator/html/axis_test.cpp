@@ -84,10 +84,16 @@ TEST(Axis, PlacesValuesWithRoomAtBothEnds) {
 
 TEST(Axis, HasAPlaceForASingleValue) {
   for (const Spacing spacing : {Spacing::linear, Spacing::logarithmic}) {
-    const Scale scale({"", Quantity::number, spacing}, {7.0}, 100.0);
-    EXPECT_NEAR(scale.place(7.0), 50.0, 1e-9);
-    EXPECT_FALSE(scale.ticks(5).empty());
+    for (const double value : {7.0, 0.3, 4e-7}) {
+      const Scale scale({"", Quantity::number, spacing}, {value}, 100.0);
+      EXPECT_NEAR(scale.place(value), 50.0, 1e-9);
+      EXPECT_FALSE(scale.ticks(5).empty());
+      EXPECT_GT(scale.ticks(5).front().value, 0.0);
+    }
   }
+  EXPECT_THAT(labels({"bytes", Quantity::number, Spacing::linear}, 0.0, 0.0, 5),
+              ElementsAre("0", "0.5", "1"))
+      << "nothing is less than 0";
 }
 
 }  // namespace
