@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -82,27 +83,29 @@ struct Reading {
   Health health;
 };
 
-constexpr std::size_t kMostPoints = 150;  ///< of a curve; more are averaged
+constexpr std::size_t kMostPoints = 150;  ///< of a curve; of more each has the worst of some
 
-/// Says how many of so many samples a point of a curve averages.
+/// Which value of some is bad for a GPU, so that a mean would hide it.
+enum class Worst { highest, lowest };
+
+/// Says how many of so many samples a point of a curve stands for.
 std::size_t samples_a_point(std::size_t samples) { return divide_up(samples, kMostPoints); }
 
 template <typename Value>
-Plot::Series readings_of(const std::vector<Reading>& readings, std::string name, Value value) {
+Plot::Series readings_of(const std::vector<Reading>& readings, std::string name, Worst worst,
+                         Value value) {
   Plot::Series series{.name = std::move(name)};
   const std::size_t step = samples_a_point(readings.size());
   for (std::size_t begin = 0; begin < readings.size(); begin += step) {
-    double sum = 0.0;
-    int count = 0;
+    std::optional<double> found;
     for (std::size_t i = begin; i < std::min(readings.size(), begin + step); ++i) {
       const auto reading = value(readings[i].health);
       if (!reading) continue;
-      sum += static_cast<double>(*reading);
-      ++count;
+      const auto own = static_cast<double>(*reading);
+      found = worst == Worst::lowest ? std::min(own, found.value_or(own))
+                                     : std::max(own, found.value_or(own));
     }
-    if (count > 0) {
-      series.points.push_back({readings[begin].seconds, sum / count, {}});
-    }
+    if (found) series.points.push_back({readings[begin].seconds, *found, {}});
   }
   return series;
 }
@@ -128,15 +131,18 @@ std::vector<std::vector<Reading>> readings_by_rank(const Record& record) {
 template <typename Value>
 void add_health(std::vector<Picture>& pictures, const Record& record,
                 const std::vector<std::vector<Reading>>& readings, const std::string& what,
-                const std::string& unit, Value value) {
-  const std::size_t averaged = readings.empty() ? 0 : samples_a_point(readings.front().size());
-  Plot plot{.title = what + " over the run" +
-                     (averaged > 1 ? fmt::format(", means of {} samples", averaged) : ""),
-            .x = {"time of measuring", Quantity::seconds, Spacing::linear},
-            .y = {unit, Quantity::number, Spacing::linear}};
+                const std::string& unit, Worst worst, Value value) {
+  const std::size_t samples = readings.empty() ? 0 : samples_a_point(readings.front().size());
+  Plot plot{
+      .title = what + " over the run" +
+               (samples > 1 ? fmt::format(", the {} of each {} samples",
+                                          worst == Worst::lowest ? "lowest" : "highest", samples)
+                            : ""),
+      .x = {"time of measuring", Quantity::seconds, Spacing::linear},
+      .y = {unit, Quantity::number, Spacing::linear}};
   for (std::size_t rank = 0; rank < readings.size(); ++rank) {
     Plot::Series series = readings_of(
-        readings[rank], gpu_label(record.machine, record.machine.ranks[rank].rank), value);
+        readings[rank], gpu_label(record.machine, record.machine.ranks[rank].rank), worst, value);
     if (series.points.empty()) continue;
     plot.series.push_back(std::move(series));
   }
@@ -263,11 +269,11 @@ std::string health_pictures(const RunSummary& summary) {
   const Record& record = summary.record;
   const auto readings = readings_by_rank(record);
   std::vector<Picture> pictures;
-  add_health(pictures, record, readings, "Temperature", "°C",
+  add_health(pictures, record, readings, "Temperature", "°C", Worst::highest,
              [](const Health& health) { return health.temperature_c; });
-  add_health(pictures, record, readings, "Power", "W",
+  add_health(pictures, record, readings, "Power", "W", Worst::highest,
              [](const Health& health) { return health.power_w; });
-  add_health(pictures, record, readings, "SM clock", "MHz",
+  add_health(pictures, record, readings, "SM clock", "MHz", Worst::lowest,
              [](const Health& health) { return health.sm_clock_mhz; });
   return figures(pictures, "health");
 }

@@ -283,6 +283,19 @@ TEST(RunPage, CountsSecondsOfHealth) {
   EXPECT_THAT(page.substr(page.find("id=\"health-0-t\"")), HasSubstr("time of measuring"));
 }
 
+TEST(RunPage, HidesNoPeakOrDipOfHealthInAMean) {
+  Record record = recorded("2xH200-default");
+  const std::string title = ", the (highest|lowest) of each [0-9]+ samples</figcaption>";
+  EXPECT_TRUE(
+      std::regex_search(run_page(RunSummary(record)), std::regex("Power over the run" + title)));
+  Health& health = record.cases[5].samples[3].health[0];
+  health.temperature_c = 191;
+  health.sm_clock_mhz = 123;
+  const std::string page = run_page(RunSummary(record));
+  const std::string curves = page.substr(page.find("id=\"health\""));
+  EXPECT_THAT(curves, testing::AllOf(HasSubstr(">191<"), HasSubstr(">123<")));
+}
+
 TEST(RunSvg, StandsAlone) {
   for (const char* folder :
        {"2xH200-default", "2xH200-kernels", "2xH200-training", "2xH100-ddp-bf16"}) {
