@@ -13,9 +13,9 @@ namespace {
 constexpr int kMostDecimals = 5;
 /// The least percent that are shown with one decimal; less has two.
 constexpr double kLeastOneDecimal = 0.1;
-/// An interval of two launches may end anywhere.
-constexpr double kLeastBound = 0.005;
-constexpr double kGreatestBound = 1000.0;
+/// An interval of two launches may end anywhere: digits beyond these say nothing.
+constexpr double kLeastShown = 0.005;
+constexpr double kGreatestShown = 1000.0;
 
 std::string times(double ratio, int decimals) { return fmt::format("{:.{}f}x", ratio, decimals); }
 
@@ -52,12 +52,14 @@ int percent_decimals(double margin) {
 
 RatioText readable_ratio(const Estimate& ratio, double tolerance) {
   const int decimals = decimals_for(ratio, tolerance);
-  RatioText text;
-  text.estimate = times(ratio.value, decimals);
+  const auto shown = [decimals](double number) {
+    if (number > 0.0 && number < kLeastShown) return std::string("<0.01x");
+    return number > kGreatestShown ? ">1000x" : times(number, decimals);
+  };
+  RatioText text{shown(ratio.value), {}, {}};
   if (ratio.interval) {
-    const auto [low, high] = *ratio.interval;
-    text.low = low > 0.0 && low < kLeastBound ? "<0.01x" : times(low, decimals);
-    text.high = high > kGreatestBound ? ">1000x" : times(high, decimals);
+    text.low = shown(ratio.interval->low);
+    text.high = shown(ratio.interval->high);
   }
   return text;
 }

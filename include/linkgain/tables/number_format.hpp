@@ -9,9 +9,9 @@
 namespace linkgain {
 
 /// A speed-up and its interval with decimals in common: "11.9x", "11.8x", "12.0x". Where the
-/// interval leaves 1 out there are enough decimals to see it. An interval that says nothing, as two
-/// launches may have it, goes from "<0.01x" to ">1000x". Beside a tolerance there are enough
-/// decimals to see on which side of it each number lies.
+/// interval leaves 1 out there are enough decimals to see it. What is hardly more than 0, or very
+/// much, as an end of two launches' interval may be, is "<0.01x" or ">1000x". Beside a tolerance
+/// there are enough decimals to see on which side of it each number lies.
 struct RatioText {
   std::string estimate;
   std::optional<std::string> low;

@@ -46,6 +46,10 @@ TEST(ReadableRatio, HasNoDigitsOfBoundsThatSayNothing) {
   EXPECT_EQ(text.interval(), "<0.01–>1000x");
   EXPECT_EQ(text.with_interval(), "0.58x, 95 % CI <0.01x to >1000x");
   EXPECT_EQ(text_of(30.0, Interval{0.0, 999.0}).interval(), "0.0–999.0x");
+  EXPECT_EQ(text_of(2e-4, Interval{1e-4, 3e-4}).interval(), "<0.01–<0.01x");
+  EXPECT_EQ(text_of(2e-4, Interval{1e-4, 3e-4}).estimate, "<0.01x");
+  EXPECT_EQ(text_of(5000.0, Interval{999.0, 9000.0}).with_interval(),
+            ">1000x, 95 % CI 999.0x to >1000x");
 }
 
 TEST(ReadableRatio, HasNoIntervalWhereThereIsNone) {
