@@ -100,11 +100,6 @@ double relative_difference(double first, double other) {
 constexpr const char* kJobWasLost = "the job was lost";
 constexpr const char* kBudgetUsedUp = "the time budget was used up";
 
-/// Returns whether a lost job or an interrupt ended sampling.
-bool broke_off(const CaseResult& result) {
-  return result.stopped == StopReason::job_lost || result.stopped == StopReason::interrupted;
-}
-
 }  // namespace
 
 Seconds Sample::time() const {
@@ -175,12 +170,6 @@ double mean_log(std::span<const LaunchMedian> launches) {
 
 Seconds geometric_mean(std::span<const LaunchMedian> launches) {
   return launches.size() == 1 ? launches.front().time : Seconds{std::exp(mean_log(launches))};
-}
-
-std::string_view ending_of(const Record& record) {
-  const bool failed =
-      std::ranges::any_of(record.runs, [](const ProgramRun& run) { return !run.failure.empty(); });
-  return failed && record.status == RunStatus::incomplete ? "failed" : name_of(record.status);
 }
 
 int count_samples(const Record& record) {
@@ -286,11 +275,6 @@ std::string_view option_of(Remedy remedy) {
       return "--launches";
   }
   throw std::invalid_argument("no such remedy");
-}
-
-std::optional<Remedy> remedy_for(const CaseResult& result) {
-  if (result.ratios.empty() || result.converged || broke_off(result)) return std::nullopt;
-  return result.stopped == StopReason::out_of_time ? Remedy::time : Remedy::launches;
 }
 
 std::vector<std::pair<int, double>> medians_of(const LaunchTimes& times, std::size_t fewest) {

@@ -239,6 +239,16 @@ static_assert(are_in_order(), "each code has its row, at its place");
 
 const WarningRow& row_of(WarningCode code) { return kRows[static_cast<std::size_t>(code)]; }
 
+/// Returns whether a lost job or an interrupt ended sampling.
+bool broke_off(const CaseResult& result) {
+  return result.stopped == StopReason::job_lost || result.stopped == StopReason::interrupted;
+}
+
+bool has(const Record& record, WarningCode code) {
+  return std::ranges::any_of(record.warnings,
+                             [code](const Warning& warning) { return is(warning, code); });
+}
+
 }  // namespace
 
 std::span<const WarningRow> warning_rows() { return kRows; }
@@ -276,6 +286,24 @@ bool has_warning(const Record& record, ExitCode exit_code) {
   return std::ranges::any_of(record.warnings, [exit_code](const Warning& warning) {
     return row_of(warning).exit_code == exit_code;
   });
+}
+
+std::string_view ending_of(const Record& record) {
+  const bool failed =
+      std::ranges::any_of(record.runs, [](const ProgramRun& run) { return !run.failure.empty(); });
+  if (failed && record.status == RunStatus::incomplete) return "failed";
+  const bool was_cut =
+      has(record, WarningCode::fewer_launches) || has(record, WarningCode::budget_used_up);
+  return was_cut && record.status == RunStatus::complete ? kEndedByBudget : name_of(record.status);
+}
+
+std::optional<Remedy> remedy_for(const Record& record, const CaseResult& result) {
+  if (result.ratios.empty() || result.converged || broke_off(result)) return std::nullopt;
+  const bool was_cut =
+      result.stopped == StopReason::out_of_time || has(record, WarningCode::fewer_launches);
+  // The one launch that was asked for has no interval, however much time it has.
+  const bool is_alone = record.settings.launches == 1 && !result.ratios.front().ratio.interval;
+  return was_cut && !is_alone ? Remedy::time : Remedy::launches;
 }
 
 ExitCode exit_code_of(const Record& record) {

@@ -482,7 +482,7 @@ void warn_of_wide_intervals(Record& record) {
   bool time = false;
   for (const CaseResult& result : record.cases) {
     if (std::ranges::all_of(result.ratios, &RatioResult::is_refused)) continue;
-    const std::optional<Remedy> remedy = remedy_for(result);
+    const std::optional<Remedy> remedy = remedy_for(record, result);
     // Numbers that agree to the last digit have no interval, however many there are.
     const bool has_interval = std::ranges::any_of(
         result.ratios, [](const RatioResult& each) { return each.ratio.interval.has_value(); });

@@ -77,7 +77,7 @@ void judge_convergence(Record& record) {
   std::vector<std::string> differing;
   std::vector<std::string> without_interval;
   for (const CaseResult& result : record.cases) {
-    const std::optional<Remedy> remedy = remedy_for(result);
+    const std::optional<Remedy> remedy = remedy_for(record, result);
     if (!remedy) continue;
     const bool has_interval = std::ranges::any_of(
         result.ratios, [](const RatioResult& each) { return each.ratio.interval.has_value(); });
@@ -90,30 +90,27 @@ void judge_convergence(Record& record) {
       record.settings.precision
           ? fmt::format("{:.3g} % of the ratio", 100 * *record.settings.precision)
           : "1 % of the ratio (2 % below 16 MiB, 5 % below 1 MiB)";
-  if (!out_of_time.empty()) {
-    add_once(record.warnings,
-             {name_of(WarningCode::not_converged),
-              fmt::format("the time was used up while the interval was wider than {}, for {}",
-                          asked, first_named(out_of_time)),
-              "their rows are marked; give more time with --budget, or keep other work off "
-              "this machine"});
-  }
-  if (!differing.empty()) {
+  const auto warn = [&](const std::vector<std::string>& cases, std::string_view why,
+                        std::string_view advice) {
+    if (cases.empty()) return;
     add_once(
         record.warnings,
         {name_of(WarningCode::not_converged),
-         fmt::format("launches differ, so that the interval is wider than {}, for {}", asked,
-                     first_named(differing)),
-         "their rows are marked; ask for more launches with --launches, or keep other work off "
-         "this machine"});
-  }
+         fmt::format("{} wider than {}, for {}", why, asked, first_named(cases)),
+         fmt::format("their rows are marked; {}, or keep other work off this machine", advice)});
+  };
+  warn(out_of_time, "the time was used up while the interval was", "give more time with --budget");
+  warn(differing, "launches differ, so that the interval is",
+       "ask for more launches with --launches");
   if (!without_interval.empty()) {
     add_once(
         record.warnings,
         {name_of(WarningCode::one_launch),
          fmt::format("one launch has no confidence interval: {}", first_named(without_interval)),
-         "ask for six launches with --launches 6: what differs from launch to launch, "
-         "as the placement of buffers, cannot be seen in one"});
+         fmt::format("{}: what differs from launch to launch, as the placement of buffers, cannot "
+                     "be seen in one",
+                     record.settings.launches > 1 ? "give more time with --budget"
+                                                  : "ask for six launches with --launches 6")});
   }
 }
 

@@ -17,7 +17,6 @@
 #include "linkgain/fleet/fleet_record.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/record/record_json.hpp"
-#include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
@@ -37,7 +36,6 @@ bool is_label(std::string_view text) {
 }
 
 constexpr std::string_view kUnreadable = "unreadable";
-constexpr std::string_view kBudget = "budget";
 
 /// Says why a run that has nothing to compare has not.
 std::string reason_of(const Record& record) {
@@ -72,19 +70,6 @@ void add_result(const Record& record, ListedRun& run) {
   }
 }
 
-/// Tells whether the run measured less than was asked for because its budget was used up.
-bool was_cut_by_budget(const Record& record) {
-  return std::ranges::any_of(record.warnings, [](const Warning& warning) {
-    return is(warning, WarningCode::budget_used_up) || is(warning, WarningCode::fewer_launches);
-  });
-}
-
-std::string status_of(const Record& record) {
-  if (record.status == RunStatus::complete && was_cut_by_budget(record))
-    return std::string(kBudget);
-  return std::string(ending_of(record));
-}
-
 /// Lists a record, a journal, or a folder that may not be read.
 ListedRun listed(const std::filesystem::path& file) {
   ListedRun run;
@@ -100,7 +85,7 @@ ListedRun listed(const std::filesystem::path& file) {
     run.cases = static_cast<int>(record.cases.size());
     run.measured = static_cast<int>(std::ranges::count_if(
         record.cases, [](const CaseResult& result) { return !result.samples.empty(); }));
-    run.status = status_of(record);
+    run.status = ending_of(record);
     add_result(record, run);
   } catch (const json::OtherVersion&) {
     run.status = kUnreadable;
@@ -125,7 +110,7 @@ std::string count_of(const ListedRun& run) {
 
 Tone tone_of(const ListedRun& run) {
   if (run.status == name_of(RunStatus::complete)) return Tone::plain;
-  const std::array doubtful{name_of(RunStatus::unfinished), kBudget,
+  const std::array doubtful{name_of(RunStatus::unfinished), kEndedByBudget,
                             name_of(RunStatus::interrupted)};
   const bool is_doubtful = std::ranges::find(doubtful, run.status) != doubtful.end();
   return is_doubtful ? Tone::doubtful : Tone::bad;

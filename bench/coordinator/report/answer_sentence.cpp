@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cmath>
 #include <functional>
-#include <iterator>
 #include <optional>
 #include <ranges>
-#include <span>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -80,7 +78,7 @@ std::string other_trainings(const RunSummary& summary, const AnswerRow& spoken, 
   for (const CaseSummary* each : summary.trainings) {
     const Comparison* const own = AnswerRow{each, spoken.other}.comparison();
     if (each == spoken.of || own == nullptr || own->verdict != verdict) continue;
-    changed.emplace_back(std::abs(std::log(own->ratio->value)), each);
+    changed.emplace_back(change_of({each, spoken.other}), each);
   }
   if (changed.empty()) return {};
   std::ranges::stable_sort(changed, std::ranges::greater{},
@@ -113,69 +111,28 @@ std::string trainings_text(const RunSummary& summary, const AnswerRow& row) {
   return text;
 }
 
-/// Returns the logarithm of the row's ratio, whichever way it changed.
-double change_of(const AnswerRow& row) {
-  return std::abs(std::log(row.comparison()->ratio->value));
-}
-
-/// Finds the sizes of the row's curve at which the contrary is shown, the largest change first;
-/// none where that is less than a few per cent.
-std::vector<const CaseSummary*> contrary_cases(const RunSummary& summary, const AnswerRow& row) {
-  const Verdict contrary =
-      row.comparison()->verdict == Verdict::faster ? Verdict::slower : Verdict::faster;
-  std::vector<const CaseSummary*> found;
-  if (const Curve* const curve = summary.curve_with(row.of)) {
-    std::ranges::copy_if(curve->cases, std::back_inserter(found), [&](const CaseSummary* each) {
-      const Comparison* const own = AnswerRow{each, row.other}.comparison();
-      return own != nullptr && own->verdict == contrary;
-    });
-  }
-  std::ranges::stable_sort(found, std::ranges::greater{}, [&](const CaseSummary* each) {
-    return change_of({each, row.other});
-  });
-  const bool is_much =
-      !found.empty() && changes_with({found.front(), row.other}, *row.comparison(), contrary);
-  return is_much ? found : std::vector<const CaseSummary*>{};
-}
-
-/// Finds where a setting changed another curve most, the other way than this one.
-AnswerRow contrary_elsewhere(const RunSummary& summary, const AnswerRow& row) {
-  const Verdict contrary =
-      row.comparison()->verdict == Verdict::slower ? Verdict::faster : Verdict::slower;
-  AnswerRow most;
-  for (const Curve* curve : curves_beside(summary, row.of)) {
-    const AnswerRow own = most_changed(*curve, row.other, contrary);
-    if (own.of != nullptr && (most.of == nullptr || change_of(own) > change_of(most))) most = own;
-  }
-  return most;
-}
-
 /// Says where it is the contrary: "; at 8 B it takes 1.12x as long", "; at 3 other sizes it is up
 /// to 1.30x as fast, at 8 B"; of a setting that changes another operation more, too: "; in
 /// all-reduce of 32 KiB it takes 1.57x as long". Empty where all go one way.
-std::string contrary_text(const RunSummary& summary, const AnswerRow& row) {
+std::string contrary_text(const RunSummary& summary, const AnswerSentence& spoken) {
   // The sentence is about the later variant of a setting, else about the first.
-  const bool of_later = row.of->contrast == Contrast::variant;
+  const bool of_later = spoken.rows.front().of->contrast == Contrast::variant;
   const auto says = [&](const AnswerRow& each) {
     const Comparison& own = *each.comparison();
     const bool is_faster = (own.verdict == Verdict::faster) != of_later;
     return std::pair(is_faster ? "is" : "takes",
                      spoken_ratio(of_later ? inverse_of(*own.ratio) : *own.ratio).words);
   };
-  const std::vector<const CaseSummary*> cases = contrary_cases(summary, row);
   std::string text;
-  if (!cases.empty()) {
-    const auto [verb, ratio] = says({cases.front(), row.other});
-    const std::string size = readable_bytes(cases.front()->definition().size);
+  if (const std::vector<AnswerRow>& cases = spoken.contrary; !cases.empty()) {
+    const auto [verb, ratio] = says(cases.front());
+    const std::string size = readable_bytes(cases.front().of->definition().size);
     text = cases.size() == 1 ? fmt::format("; at {} it {} {}", size, verb, ratio)
                              : fmt::format("; at {} other sizes it {} up to {}, at {}",
                                            cases.size(), verb, ratio, size);
   }
-  const AnswerRow elsewhere = of_later ? contrary_elsewhere(summary, row) : AnswerRow{};
-  if (elsewhere.of == nullptr ||
-      (!cases.empty() && change_of(elsewhere) <= change_of({cases.front(), row.other}))) {
-    return text;
-  }
+  const AnswerRow& elsewhere = spoken.contrary_elsewhere;
+  if (elsewhere.of == nullptr) return text;
   const auto [verb, ratio] = says(elsewhere);
   return fmt::format("{}{} in {} it {} {}", text, text.empty() ? ";" : ", and",
                      spoken_case(summary, elsewhere.of->definition()), verb, ratio);
@@ -183,7 +140,8 @@ std::string contrary_text(const RunSummary& summary, const AnswerRow& row) {
 
 /// Says "NVLink makes all-reduce of 1 GiB 12.6x as fast (324.3 against 25.7 GB/s; 95 % CI 12.4x to
 /// 12.9x over 6 launches)."
-std::string change_by_path(const RunSummary& summary, const AnswerRow& row) {
+std::string change_by_path(const RunSummary& summary, const AnswerSentence& said) {
+  const AnswerRow& row = said.rows.front();
   const Comparison& comparison = *row.comparison();
   const Case& definition = row.of->definition();
   const std::string_view subject = words_of(row.of->contrast).title;
@@ -195,7 +153,7 @@ std::string change_by_path(const RunSummary& summary, const AnswerRow& row) {
                      of_training ? "the GPT-2 step" : spoken_case(summary, definition),
                      is_faster ? "" : "take ", spoken.words,
                      of_training ? " in " + training_label(definition) : "", values,
-                     interval_text(spoken.text, *comparison.ratio), contrary_text(summary, row),
+                     interval_text(spoken.text, *comparison.ratio), contrary_text(summary, said),
                      trainings_text(summary, row));
 }
 
@@ -266,28 +224,19 @@ std::string unchanged_text(const RunSummary& summary, const AnswerRow& spoken) {
 /// Says in how many other curves all of these variants changed as they did in the spoken one: "; it
 /// is slower in 6 of 7 other operations and launch modes, too, most in all-gather of 16 KiB:
 /// 1.47x". Empty where in none.
-std::string elsewhere_text(const RunSummary& summary, std::span<const AnswerRow> rows) {
-  const Verdict verdict = rows.front().comparison()->verdict;
-  const std::vector<const Curve*> others = curves_beside(summary, rows.front().of);
-  std::int64_t changed = 0;
-  AnswerRow most;
-  for (const Curve* curve : others) {
-    std::vector<AnswerRow> own;
-    for (const AnswerRow& row : rows) own.push_back(most_changed(*curve, row.other, verdict));
-    if (std::ranges::count(own, nullptr, &AnswerRow::of) > 0) continue;
-    ++changed;
-    const AnswerRow& largest = *std::ranges::max_element(own, {}, change_of);
-    if (most.of == nullptr || change_of(largest) > change_of(most)) most = largest;
-  }
-  if (changed == 0) return {};
-  const std::string who =
-      rows.size() == 1 ? "" : fmt::format("with {} ", names_of(summary, most).first);
+std::string elsewhere_text(const RunSummary& summary, const AnswerSentence& spoken) {
+  const AnswerRow& most = spoken.most_alike;
+  if (most.of == nullptr) return {};
+  const bool is_one = spoken.rows.size() == 1;
+  const std::string who = is_one ? "" : fmt::format("with {} ", names_of(summary, most).first);
   const std::string what = fmt::format("{}in {}", who, spoken_case(summary, most.of->definition()));
   const std::string ratio = spoken_ratio(inverse_of(*most.comparison()->ratio)).text.estimate;
-  const std::string is = fmt::format("; {} {}", rows.size() == 1 ? "it is" : "they are",
-                                     verdict == Verdict::slower ? "faster" : "slower");
-  if (changed == 1) return fmt::format("{} {}, too: {}", is, what, ratio);
-  return fmt::format("{} in {} of {} other {}, too, most {}: {}", is, changed, others.size(),
+  const std::string is =
+      fmt::format("; {} {}", is_one ? "it is" : "they are",
+                  most.comparison()->verdict == Verdict::slower ? "faster" : "slower");
+  if (spoken.alike_curves == 1) return fmt::format("{} {}, too: {}", is, what, ratio);
+  return fmt::format("{} in {} of {} other {}, too, most {}: {}", is, spoken.alike_curves,
+                     curves_beside(summary, spoken.rows.front().of).size(),
                      word_for_curves(summary), what, ratio);
 }
 
@@ -306,37 +255,23 @@ std::string setting_place(const RunSummary& summary, const AnswerRow& row) {
 
 /// Says "NCCL 2.32.3 is slower than 2.28.3 in send-recv of 16 KiB to 512 KiB, at most 1.69x at 64
 /// KiB (12.90 against 7.60 us; 95 % CI 1.68x to 1.70x over 6 launches); all-gather is within 5 %."
-/// of variants that say_the_same(); the figures are the first one's. The answer's first sentence
-/// says how many other curves changed.
-std::string change_by_setting(const RunSummary& summary, const Answer& answer,
-                              std::span<const AnswerRow> rows) {
-  const AnswerRow& row = rows.front();
+/// of a sentence's variants; the figures are the first one's. The answer's first sentence says how
+/// many other curves changed.
+std::string change_by_setting(const RunSummary& summary, const AnswerSentence& said) {
+  const AnswerRow& row = said.rows.front();
   const Comparison& comparison = *row.comparison();
-  std::vector<AnswerRow> in_order(rows.begin(), rows.end());
+  std::vector<AnswerRow> in_order = said.rows;
   std::ranges::sort(in_order, {}, &AnswerRow::other);
   std::vector<std::string> names;
   for (const AnswerRow& each : in_order) names.push_back(names_of(summary, each).first);
   const RatioText text = spoken_ratio(inverse_of(*comparison.ratio)).text;
-  const bool is_first = rows.front() == answer.spoken.front();
   return fmt::format(
       "{} {} {} than {} in {} ({}{}; {}){}{}{}.", in_words(names), names.size() == 1 ? "is" : "are",
       comparison.verdict == Verdict::slower ? "faster" : "slower", names_of(summary, row).second,
       setting_place(summary, row), names.size() == 1 ? "" : names_of(summary, row).first + ": ",
       values_text(row.of->definition(), *comparison.other, *comparison.first),
-      interval_text(text, *comparison.ratio), contrary_text(summary, row),
-      is_first ? elsewhere_text(summary, rows) : "", unchanged_text(summary, row));
-}
-
-/// Tells whether one sentence can speak of what two variants of a setting changed.
-bool say_the_same(const RunSummary& summary, const AnswerRow& one, const AnswerRow& other) {
-  const auto is_spoken = [](const AnswerRow& row) {
-    return row.of->contrast == Contrast::variant && row.comparison() != nullptr &&
-           is_change(row.comparison()->verdict);
-  };
-  return is_spoken(one) && is_spoken(other) && one.of == other.of &&
-         one.comparison()->verdict == other.comparison()->verdict &&
-         setting_place(summary, one) == setting_place(summary, other) &&
-         contrary_text(summary, one) == contrary_text(summary, other);
+      interval_text(text, *comparison.ratio), contrary_text(summary, said),
+      elsewhere_text(summary, said), unchanged_text(summary, row));
 }
 
 /// Tells whether one launch is why nothing is shown.
@@ -375,9 +310,9 @@ std::string inconclusive_sentence(const RunSummary& summary, const AnswerRow& ro
     return fmt::format("Inconclusive: {}{}.", range_text(summary, row), against);
   }
   const RatioText text = readable_ratio(*comparison.ratio);
-  return fmt::format("Inconclusive: {} ({}) for {}{}. Use more launches.", text.estimate,
+  return fmt::format("Inconclusive: {} ({}) for {}{}. {}", text.estimate,
                      text.low ? fmt::format("{} to {}", *text.low, *text.high) : "no interval",
-                     spoken_case(summary, row.of->definition()), against);
+                     spoken_case(summary, row.of->definition()), against, remedy_sentence(*row.of));
 }
 
 std::string same_sentence(const RunSummary& summary, const AnswerRow& row) {
@@ -400,10 +335,9 @@ std::string same_sentence(const RunSummary& summary, const AnswerRow& row) {
                      figures(inverse_of(*comparison.ratio), *comparison.other, *comparison.first));
 }
 
-/// Says what one variant came to beside the first, or several that say_the_same().
-std::string sentence_of(const RunSummary& summary, const Answer& answer,
-                        std::span<const AnswerRow> rows) {
-  const AnswerRow& row = rows.front();
+/// Says what one variant came to beside the first, or several that changed the same.
+std::string sentence_of(const RunSummary& summary, const AnswerSentence& said) {
+  const AnswerRow& row = said.rows.front();
   const Comparison& comparison = *row.comparison();
   switch (comparison.verdict) {
     case Verdict::inconclusive:
@@ -412,8 +346,8 @@ std::string sentence_of(const RunSummary& summary, const Answer& answer,
       return same_sentence(summary, row);
     case Verdict::faster:
     case Verdict::slower:
-      return row.of->contrast == Contrast::variant ? change_by_setting(summary, answer, rows)
-                                                   : change_by_path(summary, row);
+      return row.of->contrast == Contrast::variant ? change_by_setting(summary, said)
+                                                   : change_by_path(summary, said);
     case Verdict::same_path:
       return fmt::format("{} and {} took the same path, {}: this run cannot compare paths.",
                          variant_title(*row.of, 0), variant_title(*row.of, row.other),
@@ -469,31 +403,13 @@ std::vector<std::string> conclusions(const RunSummary& summary, const Answer& an
   if (summary.is_of_program()) return program_sentences(summary, answer);
   if (summary.soak) return {soak_sentence(*summary.soak)};
   std::vector<std::string> sentences;
-  std::vector<std::size_t> told;
-  std::vector<std::string> others;
-  std::vector<AnswerRow> rest = answer.spoken;
-  std::erase_if(rest, [](const AnswerRow& each) { return each.comparison() == nullptr; });
-  while (!rest.empty() && sentences.size() < kMostSentences) {
-    const AnswerRow first = rest.front();
-    const auto end = std::stable_partition(rest.begin(), rest.end(), [&](const AnswerRow& each) {
-      return each == first || say_the_same(summary, first, each);
-    });
-    sentences.push_back(sentence_of(summary, answer, {rest.begin(), end}));
-    std::transform(rest.begin(), end, std::back_inserter(told), std::mem_fn(&AnswerRow::other));
-    rest.erase(rest.begin(), end);
-  }
-  for (const AnswerRow& each : rest) {
-    if (std::ranges::count(told, each.other) > 0) continue;
-    others.push_back(each.comparison()->other->variant);
-  }
-  if (std::ranges::any_of(answer.spoken, [](const AnswerRow& each) {
-        return each.comparison() != nullptr && lacks_launches(*each.comparison());
-      })) {
-    sentences.emplace_back("One launch gives no interval: use more launches.");
-  }
-  if (!others.empty()) {
-    const std::string more = counted(std::ssize(others), "more variant is", "more variants are");
-    sentences.push_back(fmt::format("{} in the report: {}.", more, in_words(others)));
+  for (const AnswerSentence& each : answer.sentences)
+    sentences.push_back(sentence_of(summary, each));
+  const auto alone = std::ranges::find_if(answer.spoken, [](const AnswerRow& each) {
+    return each.comparison() != nullptr && lacks_launches(*each.comparison());
+  });
+  if (alone != answer.spoken.end()) {
+    sentences.push_back("One launch gives no interval. " + remedy_sentence(*alone->of));
   }
   if (const std::string headroom = headroom_sentence(answer); !headroom.empty()) {
     sentences.push_back(headroom);
@@ -589,6 +505,21 @@ std::vector<std::string> answer_sentences(const RunSummary& summary, const Answe
   sentences.push_back(nvlink_bound_sentence(summary));
   std::erase(sentences, "");
   return sentences;
+}
+
+std::string unspoken_sentence(const Answer& answer) {
+  std::set<std::size_t> told;
+  for (const AnswerSentence& each : answer.sentences) {
+    for (const AnswerRow& row : each.rows) told.insert(row.other);
+  }
+  std::vector<std::string> others;
+  for (const AnswerRow& each : answer.spoken) {
+    if (each.comparison() == nullptr || answer.sentences.empty()) continue;
+    if (told.insert(each.other).second) others.push_back(each.comparison()->other->variant);
+  }
+  if (others.empty()) return {};
+  const std::string more = counted(std::ssize(others), "more variant is", "more variants are");
+  return fmt::format("{} in the report: {}.", more, in_words(others));
 }
 
 std::string answer_sentence(const RunSummary& summary, const Answer& answer) {

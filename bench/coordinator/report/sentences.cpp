@@ -192,7 +192,8 @@ std::string no_change_sentence(const CaseSummary& each, const Comparison& compar
   const std::string training = "the same training in " + training_label(each.definition());
   return comparison.verdict == Verdict::same
              ? fmt::format("No difference was found between {} {} {}.", training, sides, figures)
-             : fmt::format("Inconclusive: {} {} {}. Use more launches.", training, sides, figures);
+             : fmt::format("Inconclusive: {} {} {}. {}", training, sides, figures,
+                           remedy_sentence(each));
 }
 
 /// Says "With a, a step is 1.43x as fast as with b (95 % CI 1.40x to 1.46x over 6 runs each).", of
@@ -247,6 +248,10 @@ Words words_of(Contrast contrast) {
 std::string row_name(const CaseSummary& each, std::size_t variant) {
   if (each.contrast == Contrast::variant) return each.result->variants[variant].variant;
   return variant == 0 ? "Y" : "N";
+}
+
+std::string remedy_sentence(const CaseSummary& each) {
+  return each.remedy == Remedy::time ? "Raise --budget." : "Use more launches.";
 }
 
 Text outcome_sentence(const CaseSummary& each, const Comparison& comparison) {

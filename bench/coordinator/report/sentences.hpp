@@ -22,6 +22,9 @@ Words words_of(Contrast contrast);
 /// Names the case's variant below that title: "Y" and "N", or by its name.
 std::string row_name(const CaseSummary& each, std::size_t variant);
 
+/// Says of a case that shows nothing what would: "Use more launches.", "Raise --budget.".
+std::string remedy_sentence(const CaseSummary& each);
+
 /// Says what holding one variant of a training or a program against the first came to: "With NVLink
 /// the training in fp32 takes 23 % less time (1.29x, 95 % CI 1.28x to 1.30x over 6 launches).", as
 /// the guide has it; "With NVLink, it is 1.29x as fast (95 % CI 1.28x to 1.30x over 6 runs each)."

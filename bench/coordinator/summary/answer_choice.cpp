@@ -23,9 +23,8 @@ constexpr std::array kQuestions{OperationKind::all_reduce, OperationKind::send_r
                                 OperationKind::copy_push, OperationKind::copy_pull,
                                 OperationKind::latency};
 
-/// Measures how far the comparison lies from no difference, on the log scale; {0, 0} where none is
-/// shown.
-Interval change_of(const Comparison* comparison) {
+/// Gives the interval of the change, on the log scale; {0, 0} where none is shown.
+Interval change_interval(const Comparison* comparison) {
   if (comparison == nullptr || !is_change(comparison->verdict) || !comparison->has_interval()) {
     return {};
   }
@@ -81,6 +80,112 @@ std::vector<const CaseSummary*> headroom_of(const Curve& curve) {
   return {cases.front(), *between, cases.back()};
 }
 
+Verdict contrary_of(Verdict change) {
+  return change == Verdict::faster ? Verdict::slower : Verdict::faster;
+}
+
+/// Tells whether the row shows this verdict by a few per cent, which is what anybody asks about
+/// beside a larger change, or as much as what is spoken of.
+bool changes_with(const AnswerRow& row, const AnswerRow& spoken, Verdict verdict) {
+  const Comparison* const own = row.comparison();
+  return own != nullptr && own->verdict == verdict &&
+         change_of(row) >= std::min(std::log1p(kFewPerCent), change_of(spoken));
+}
+
+/// Finds the sizes of the row's curve at which the contrary is shown, the largest change first.
+std::vector<AnswerRow> contrary_sizes(const RunSummary& summary, const AnswerRow& row) {
+  const Verdict contrary = contrary_of(row.comparison()->verdict);
+  std::vector<AnswerRow> found;
+  const Curve* const curve = summary.curve_with(row.of);
+  if (curve == nullptr) return found;
+  for (const CaseSummary* each : curve->cases) {
+    const AnswerRow own{each, row.other};
+    if (own.comparison() != nullptr && own.comparison()->verdict == contrary) found.push_back(own);
+  }
+  std::ranges::stable_sort(found, std::ranges::greater{}, change_of);
+  const bool is_much = !found.empty() && changes_with(found.front(), row, contrary);
+  return is_much ? found : std::vector<AnswerRow>{};
+}
+
+/// Counts the other curves in which all of these variants are shown to have changed by this
+/// verdict, and finds where one did most.
+std::pair<std::int64_t, AnswerRow> changed_elsewhere(const RunSummary& summary,
+                                                     std::span<const AnswerRow> rows,
+                                                     Verdict verdict) {
+  std::int64_t changed = 0;
+  AnswerRow most;
+  for (const Curve* curve : curves_beside(summary, rows.front().of)) {
+    std::vector<AnswerRow> own;
+    for (const AnswerRow& row : rows) own.push_back(most_changed(*curve, row.other, verdict));
+    if (std::ranges::count(own, nullptr, &AnswerRow::of) > 0) continue;
+    ++changed;
+    const AnswerRow& largest = *std::ranges::max_element(own, {}, change_of);
+    if (most.of == nullptr || change_of(largest) > change_of(most)) most = largest;
+  }
+  return {changed, most};
+}
+
+bool is_of_setting(const AnswerRow& row) {
+  return row.of->contrast == Contrast::variant && is_change(row.comparison()->verdict);
+}
+
+/// Finds what is to say beside the row.
+AnswerSentence spoken_of(const RunSummary& summary, const AnswerRow& row) {
+  AnswerSentence spoken{.rows = {row}};
+  if (!is_change(row.comparison()->verdict)) return spoken;
+  spoken.contrary = contrary_sizes(summary, row);
+  if (!is_of_setting(row)) return spoken;
+  const AnswerRow most =
+      changed_elsewhere(summary, spoken.rows, contrary_of(row.comparison()->verdict)).second;
+  const bool is_more = most.of != nullptr && (spoken.contrary.empty() ||
+                                              change_of(most) > change_of(spoken.contrary.front()));
+  if (is_more) spoken.contrary_elsewhere = most;
+  return spoken;
+}
+
+/// Tells whether the rows, which may be none, are of one case and show the same ratio.
+bool look_alike(const AnswerRow& one, const AnswerRow& other) {
+  return one.of == other.of &&
+         (one.of == nullptr || spoken_ratio(*one.comparison()->ratio).words ==
+                                   spoken_ratio(*other.comparison()->ratio).words);
+}
+
+/// Tells whether one sentence can speak of what two variants of a setting changed.
+bool say_the_same(const RunSummary& summary, const AnswerSentence& one,
+                  const AnswerSentence& other) {
+  const AnswerRow& row = one.rows.front();
+  const AnswerRow& own = other.rows.front();
+  return is_of_setting(row) && is_of_setting(own) && look_alike(row, own) &&
+         std::ranges::equal(ranges_like(summary, row), ranges_like(summary, own),
+                            [](SizeRange a, SizeRange b) { return std::ranges::equal(a, b); }) &&
+         one.contrary.size() == other.contrary.size() &&
+         (one.contrary.empty() || look_alike(one.contrary.front(), other.contrary.front())) &&
+         look_alike(one.contrary_elsewhere, other.contrary_elsewhere);
+}
+
+/// Makes sentences of what is spoken of, as many as there may be. The first one says of settings
+/// in how many other curves they changed.
+std::vector<AnswerSentence> sentences_of(const RunSummary& summary,
+                                         std::span<const AnswerRow> rows) {
+  std::vector<AnswerSentence> sentences;
+  for (const AnswerRow& row : rows) {
+    if (row.comparison() == nullptr) continue;
+    AnswerSentence own = spoken_of(summary, row);
+    const auto same = std::ranges::find_if(
+        sentences, [&](const AnswerSentence& each) { return say_the_same(summary, each, own); });
+    if (same != sentences.end()) {
+      same->rows.push_back(row);
+    } else if (sentences.size() < kMostSentences) {
+      sentences.push_back(std::move(own));
+    }
+  }
+  if (sentences.empty() || !is_of_setting(sentences.front().rows.front())) return sentences;
+  AnswerSentence& first = sentences.front();
+  std::tie(first.alike_curves, first.most_alike) =
+      changed_elsewhere(summary, first.rows, first.rows.front().comparison()->verdict);
+  return sentences;
+}
+
 /// Chooses the rows of a run, and names what has none.
 class RowChoice {
  public:
@@ -102,10 +207,12 @@ class RowChoice {
   Answer take(std::size_t most_rows) {
     Answer answer{.spoken_headroom = spoken_headroom_};
     speak_of_most(answer);
+    for (std::size_t i = 0; i < candidates_.size(); ++i) candidates_[i].place = i;
     std::ranges::stable_sort(candidates_, {}, [&](const Candidate& each) {
       const Comparison* const comparison = each.row.comparison();
-      return std::tuple(each.rank != Rank::spoken && changes_little(comparison), each.rank,
-                        std::ranges::find(answer.spoken, each.row), -change_of(comparison).low);
+      return std::tuple(each.rank > Rank::named && changes_little(comparison), each.rank,
+                        std::ranges::find(answer.spoken, each.row),
+                        -change_interval(comparison).low);
     });
     const std::size_t chosen = std::min(most_rows, candidates_.size());
     const auto rest = candidates_.begin() + static_cast<std::ptrdiff_t>(chosen);
@@ -129,6 +236,7 @@ class RowChoice {
   /// What room is given to first.
   enum class Rank {
     spoken,
+    named,     ///< beside what is spoken of
     question,  ///< the first of an operation that everybody asks for, or of the trainings
     first,     ///< of another operation
     other,
@@ -143,7 +251,7 @@ class RowChoice {
   };
 
   void add(AnswerRow row, Rank rank, std::string name, bool is_headroom = false) {
-    candidates_.push_back({row, rank, std::move(name), is_headroom, candidates_.size()});
+    candidates_.push_back({row, rank, std::move(name), is_headroom});
   }
 
   void add_curves_of(OperationKind operation, Rank of_first) {
@@ -162,13 +270,13 @@ class RowChoice {
       const AnswerRow row{summary_.main_case(curve, fills), other};
       if (row.of == nullptr) continue;
       add(row, rank, curve_label(curve.definition()));
-      AnswerRow most = row;
-      for (const CaseSummary* each : curve.cases) {
-        const AnswerRow own{each, fills(*each) ? other : 0};
-        if (change_of(own.comparison()).low > change_of(most.comparison()).low) most = own;
-      }
-      if (change_of(most.comparison()).low <= change_of(row.comparison()).high) continue;
-      add(most, Rank::more, answer_label(most.of->definition()));
+      const double main_change = change_interval(row.comparison()).high;
+      const bool has_larger = std::ranges::any_of(curve.cases, [&](const CaseSummary* each) {
+        return change_interval(AnswerRow{each, other}.comparison()).low > main_change;
+      });
+      if (!has_larger) continue;
+      const AnswerRow most = most_changed(curve, other);
+      if (most.of != nullptr) add(most, Rank::more, answer_label(most.of->definition()));
     }
   }
 
@@ -195,7 +303,7 @@ class RowChoice {
 
   /// Finds what changed most beside this variant, by this verdict where one is given; no case where
   /// nothing is shown to have changed.
-  AnswerRow most_changed(std::size_t other, std::optional<Verdict> only = {}) const {
+  AnswerRow most_of_run(std::size_t other, std::optional<Verdict> only = {}) const {
     std::vector<const CaseSummary*> cases;
     for (const Candidate& each : candidates_) {
       if (!each.is_headroom) cases.push_back(each.row.of);
@@ -207,12 +315,12 @@ class RowChoice {
     });
     double most = 0.0;
     for (const CaseSummary* each : cases) {
-      most = std::max(most, change_of(AnswerRow{each, other}.comparison()).low);
+      most = std::max(most, change_interval(AnswerRow{each, other}.comparison()).low);
     }
     // What a path is worth to several cases alike, the first row says. A setting may do to one case
     // what it does to no other.
     const auto found = std::ranges::find_if(cases, [&](const CaseSummary* each) {
-      const Interval change = change_of(AnswerRow{each, other}.comparison());
+      const Interval change = change_interval(AnswerRow{each, other}.comparison());
       return most > 0.0 && (each->contrast == Contrast::variant ? change.low : change.high) >= most;
     });
     return {found == cases.end() ? nullptr : *found, other};
@@ -222,15 +330,13 @@ class RowChoice {
   void speak_of_most(Answer& answer) {
     const bool is_wrong = std::ranges::any_of(summary_.cases, &CaseSummary::has_wrong_data);
     for (const std::size_t other : others_) {
-      AnswerRow row = is_wrong ? AnswerRow{} : most_changed(other);
+      AnswerRow row = is_wrong ? AnswerRow{} : most_of_run(other);
       if (row.of != nullptr && row.of->contrast == Contrast::variant) {
         const AnswerRow changed = row;
-        const auto change = [&](const CaseSummary* each) {
-          return std::abs(std::log(AnswerRow{each, other}.comparison()->ratio->value));
-        };
         for (const SizeRange range : ranges_like(summary_, changed)) {
-          const CaseSummary* const most = *std::ranges::max_element(range, {}, change);
-          if (change(most) > change(row.of)) row.of = most;
+          for (const CaseSummary* each : range) {
+            if (change_of({each, other}) > change_of(row)) row.of = each;
+          }
         }
       }
       const auto first = std::ranges::find_if(candidates_, [other](const Candidate& each) {
@@ -247,17 +353,34 @@ class RowChoice {
              all[row.other].environment.contains("LINKGAIN_NCCL");
     };
     std::ranges::stable_sort(answer.spoken, std::ranges::greater{}, [&](const AnswerRow& row) {
-      return std::pair(is_other_library(row), change_of(row.comparison()).low);
+      return std::pair(is_other_library(row), change_interval(row.comparison()).low);
     });
     speak_of_contrary(answer);
-    for (const AnswerRow& row : answer.spoken) {
-      const auto known = std::ranges::find(candidates_, row, &Candidate::row);
-      if (known == candidates_.end()) {
-        add(row, Rank::spoken, {});
-      } else {
-        known->rank = Rank::spoken;
-      }
+    if (!is_wrong) answer.sentences = sentences_of(summary_, answer.spoken);
+    for (const AnswerSentence& each : answer.sentences) {
+      if (!each.contrary.empty()) give_row(each.contrary.front(), Rank::named);
+      give_row(each.contrary_elsewhere, Rank::named);
+      give_row(each.most_alike, Rank::named);
     }
+    for (const AnswerRow& row : answer.spoken) give_row(row, Rank::spoken);
+  }
+
+  /// Gives the row this rank, and where it is none yet a place behind those of its curve.
+  void give_row(const AnswerRow& row, Rank rank) {
+    if (row.of == nullptr) return;
+    const auto known = std::ranges::find(candidates_, row, &Candidate::row);
+    if (known != candidates_.end()) {
+      known->rank = rank;
+      return;
+    }
+    const Curve* const curve = summary_.curve_with(row.of);
+    const auto last =
+        std::ranges::find_if(candidates_.rbegin(), candidates_.rend(), [&](const Candidate& each) {
+          return each.row.other == row.other && !each.is_headroom && curve != nullptr &&
+                 std::ranges::count(curve->cases, each.row.of) > 0;
+        });
+    const auto place = last == candidates_.rend() ? candidates_.end() : last.base();
+    candidates_.insert(place, {row, rank, answer_label(row.of->definition())});
   }
 
   /// Speaks within kMostSentences of what a setting changed most the other way than what changed
@@ -267,9 +390,10 @@ class RowChoice {
     if (first == nullptr || answer.main()->contrast != Contrast::variant) return;
     AnswerRow most;
     for (const std::size_t other : others_) {
-      const AnswerRow row = most_changed(
-          other, first->verdict == Verdict::faster ? Verdict::slower : Verdict::faster);
-      if (change_of(row.comparison()).low > change_of(most.comparison()).low) most = row;
+      const AnswerRow row = most_of_run(other, contrary_of(first->verdict));
+      if (change_interval(row.comparison()).low > change_interval(most.comparison()).low) {
+        most = row;
+      }
     }
     if (most.of == nullptr || changes_little(most.comparison())) return;
     auto place = std::ranges::find_if(answer.spoken, [&](const AnswerRow& row) {
@@ -314,7 +438,7 @@ std::vector<const CaseSummary*> metrics_of(const RunSummary& summary) {
 const CaseSummary* changed_beside_first(const std::vector<const CaseSummary*>& metrics,
                                         std::size_t other) {
   const auto change = [=](const CaseSummary* each) {
-    return change_of(AnswerRow{each, other}.comparison()).low;
+    return change_interval(AnswerRow{each, other}.comparison()).low;
   };
   const CaseSummary* most = nullptr;
   for (const CaseSummary* each : metrics) {
@@ -371,16 +495,13 @@ Answer answer_of(const RunSummary& summary, std::size_t most_rows) {
                                  : RowChoice(summary).take(most_rows);
 }
 
-bool changes_with(const AnswerRow& row, const Comparison& spoken, Verdict verdict) {
-  const Comparison* const own = row.comparison();
-  if (own == nullptr || own->verdict != verdict) return false;
-  const double least = std::min(std::log1p(kFewPerCent), std::abs(std::log(spoken.ratio->value)));
-  return std::abs(std::log(own->ratio->value)) >= least;
+double change_of(const AnswerRow& row) {
+  return std::abs(std::log(row.comparison()->ratio->value));
 }
 
 std::vector<SizeRange> ranges_like(const RunSummary& summary, const AnswerRow& row) {
   const auto changes = [&](const CaseSummary* each) {
-    return changes_with({each, row.other}, *row.comparison(), row.comparison()->verdict);
+    return changes_with({each, row.other}, row, row.comparison()->verdict);
   };
   const Curve* const curve = summary.curve_with(row.of);
   if (curve == nullptr) return {{&row.of, 1}};
@@ -394,16 +515,14 @@ std::vector<SizeRange> ranges_like(const RunSummary& summary, const AnswerRow& r
   return ranges;
 }
 
-AnswerRow most_changed(const Curve& curve, std::size_t other, Verdict verdict) {
+AnswerRow most_changed(const Curve& curve, std::size_t other, std::optional<Verdict> only) {
   AnswerRow most{nullptr, other};
-  double change = std::log1p(kFewPerCent);
   for (const CaseSummary* each : curve.cases) {
-    const Comparison* const own = AnswerRow{each, other}.comparison();
-    if (own == nullptr || own->verdict != verdict || !own->has_interval()) continue;
-    const double of_case = std::abs(std::log(own->ratio->value));
-    if (of_case < change) continue;
-    change = of_case;
-    most.of = each;
+    const AnswerRow row{each, other};
+    const Comparison* const own = row.comparison();
+    if (own == nullptr || !is_change(own->verdict) || !own->has_interval()) continue;
+    if ((only && own->verdict != *only) || change_of(row) < std::log1p(kFewPerCent)) continue;
+    if (most.of == nullptr || change_of(row) > change_of(most)) most = row;
   }
   return most;
 }

@@ -119,7 +119,7 @@ CaseSummary summary_of(const Record& record, const LaunchMeans& means, std::size
     summary.has_wrong_data = summary.has_wrong_data || summary.variants.back().wrong_data;
   }
   summary.comparisons = compare_variants(record, result);
-  summary.remedy = remedy_for(result);
+  summary.remedy = remedy_for(record, result);
   if (const std::optional<Pair>& pair = result.definition.pair) {
     const PairLink* link = find_link(record.machine, pair->from, pair->to);
     if (link != nullptr) summary.link = label_of(*link);

@@ -24,8 +24,7 @@ struct ListedRun {
   int measured = 0;       ///< cases that some variant has a time of
   std::string result;     ///< "12.3x all_reduce 1 GiB"; empty where nothing is shown to differ
   std::string no_result;  ///< then why, in a word: "inconclusive", "failed", "other version"
-  /// "complete", … of a record, "budget" where that ended it early, "failed" where runs of a
-  /// program failed, "unfinished" of a journal, "unreadable".
+  /// What ending_of() says of a record or a journal; "unreadable".
   std::string status;
   bool is_in_future = false;  ///< where some other run is not
 };

@@ -420,8 +420,10 @@ struct Record {
   std::string digest{};
 };
 
-/// Says how the run ended: "failed" where it is incomplete since runs of a program failed, else the
-/// name of its status.
+inline constexpr std::string_view kEndedByBudget = "budget used up";
+
+/// Says how the run ended: "failed" where it is incomplete since runs of a program failed,
+/// kEndedByBudget where it is complete with less than was asked for, else the name of its status.
 std::string_view ending_of(const Record& record);
 
 int count_samples(const Record& record);
@@ -454,7 +456,7 @@ std::string_view option_of(Remedy remedy);
 
 /// Returns the remedy for a case that did not converge. Absent where it did, where it has no ratio,
 /// and where the run broke off (a job lost, an interrupt).
-std::optional<Remedy> remedy_for(const CaseResult& result);
+std::optional<Remedy> remedy_for(const Record& record, const CaseResult& result);
 
 /// Writes one JSON document, samples last and in columns. Not measured is null.
 std::string to_json(const Record& record);

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +30,20 @@ inline constexpr double kFewPerCent = 0.03;
 /// So many sentences speak of variants; others are named.
 inline constexpr std::size_t kMostSentences = 3;
 
+/// What one sentence says: of a row, and of other variants beside which the same changed.
+struct AnswerSentence {
+  std::vector<AnswerRow> rows;
+  /// The sizes of its curve that went the other way, the largest change first; none where that is
+  /// less than a few per cent.
+  std::vector<AnswerRow> contrary{};
+  /// What a setting changed more than these the other way, in another curve.
+  AnswerRow contrary_elsewhere{};
+  /// In how many other curves all of the variants of the first sentence, settings, changed as here,
+  /// and where one did most.
+  std::int64_t alike_curves = 0;
+  AnswerRow most_alike{};
+};
+
 /// What stands for a run: chosen once, for the screen, reports and pages.
 struct Answer {
   /// What the sentence is about: for each later variant what is shown to have changed most, of
@@ -36,10 +52,12 @@ struct Answer {
   /// What changed most of all comes first, other versions of NCCL before settings, and of settings
   /// what changed most the other way within kMostSentences. Empty where there is no row.
   std::vector<AnswerRow> spoken{};
+  /// What is said of these, where data are right: a sentence each.
+  std::vector<AnswerSentence> sentences{};
   /// For each operation, form, direction, kernel, precision, strategy and later variant the largest
-  /// size, of latencies the smallest, and the size whose ratio is shown to be the largest where
-  /// that is another one; the trainings last. As many as there is room for: what is shown to be
-  /// within kFewPerCent of 1x is left out first.
+  /// size, of latencies the smallest, and the size that changed most where one is shown to have
+  /// changed more; the trainings last. Whatever the sentences name has a row. As many as there is
+  /// room for: first what is spoken of, last what is shown to be within kFewPerCent of 1x.
   std::vector<AnswerRow> rows{};
   /// Cases of our own kernels that have a library_ratio: of each curve the smallest and the largest
   /// size, and one between them. As many as there is room for.
@@ -68,13 +86,12 @@ using SizeRange = std::span<const CaseSummary* const>;
 /// must outlive them, has a comparison with a ratio.
 std::vector<SizeRange> ranges_like(const RunSummary& summary, const AnswerRow& row);
 
-/// Tells whether the row shows this verdict by a few per cent, which is what anybody asks about
-/// beside a larger change, or as much as what is spoken of.
-bool changes_with(const AnswerRow& row, const Comparison& spoken, Verdict verdict);
+/// Returns the logarithm of the row's ratio, whichever way it changed; it has one.
+double change_of(const AnswerRow& row);
 
-/// Finds what of the curve is shown to have changed most beside this variant, by this verdict and a
-/// few per cent; no case where nothing has.
-AnswerRow most_changed(const Curve& curve, std::size_t other, Verdict verdict);
+/// Finds what of the curve is shown to have changed most beside this variant, by a few per cent or
+/// more, and by this verdict where one is given; no case where nothing has.
+AnswerRow most_changed(const Curve& curve, std::size_t other, std::optional<Verdict> only = {});
 
 /// Gives the curves beside the one of the case; without those of our own kernels, unless it is one.
 std::vector<const Curve*> curves_beside(const RunSummary& summary, const CaseSummary* of);

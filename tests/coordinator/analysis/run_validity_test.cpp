@@ -188,22 +188,30 @@ TEST(ForbidsP2p, ReadsValuesAsNcclDoes) {
 }
 
 TEST(RemedyFor, IsWhatEndedTheSampling) {
-  CaseResult result = good_record().cases[0];
-  EXPECT_EQ(remedy_for(result), std::nullopt) << "it converged";
+  Record record = good_record();
+  record.settings.launches = 6;
+  CaseResult result = record.cases[0];
+  EXPECT_EQ(remedy_for(record, result), std::nullopt) << "it converged";
   result.converged = false;
   result.stopped = StopReason::out_of_rounds;
-  EXPECT_EQ(remedy_for(result), Remedy::launches);
+  EXPECT_EQ(remedy_for(record, result), Remedy::launches);
   result.stopped = StopReason::out_of_time;
-  EXPECT_EQ(remedy_for(result), Remedy::time);
+  EXPECT_EQ(remedy_for(record, result), Remedy::time);
+  record.settings.launches = 1;
+  result.ratios.front().ratio.interval.reset();
+  EXPECT_EQ(remedy_for(record, result), Remedy::launches) << "one has no interval";
+  record.settings.launches = 6;
   result.stopped = StopReason::launches_differ;
-  EXPECT_EQ(remedy_for(result), Remedy::launches);
+  EXPECT_EQ(remedy_for(record, result), Remedy::launches);
   for (const StopReason early : {StopReason::job_lost, StopReason::interrupted}) {
     result.stopped = early;
-    EXPECT_EQ(remedy_for(result), std::nullopt);
+    EXPECT_EQ(remedy_for(record, result), std::nullopt);
   }
   result.stopped = StopReason::out_of_rounds;
+  record.warnings = {warning_of(WarningCode::fewer_launches, "3 launches instead of 6")};
+  EXPECT_EQ(remedy_for(record, result), Remedy::time) << "the budget held no more of them";
   result.ratios.clear();
-  EXPECT_EQ(remedy_for(result), std::nullopt);
+  EXPECT_EQ(remedy_for(record, result), std::nullopt);
 }
 
 TEST(Judge, IncompleteComesBeforeWrongDataBeforeWrongPath) {

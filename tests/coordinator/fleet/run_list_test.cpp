@@ -126,7 +126,7 @@ TEST_F(RunList, SaysHowARunEnded) {
   }
   EXPECT_EQ(status_of(record), "complete");
   record.warnings.push_back({"fewer-launches", "1 launches instead of 6", ""});
-  EXPECT_EQ(status_of(record), "budget");
+  EXPECT_EQ(status_of(record), "budget used up");
   record.runs.push_back({.variant = record.settings.variants.front().name, .failure = "SIGSEGV"});
   record.status = RunStatus::incomplete;
   EXPECT_EQ(status_of(record), "failed");

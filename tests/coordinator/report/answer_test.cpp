@@ -77,6 +77,13 @@ Record one_launch(Record record) {
   return record;
 }
 
+Record cut_by_budget(Record record) {
+  record.settings.launches = 6;
+  for (CaseResult& result : record.cases) result.converged = false;
+  record.warnings = {{"fewer-launches", "1 launches instead of 6", ""}};
+  return record;
+}
+
 std::string spoken(const Record& record) {
   const RunSummary summary(record);
   return answer_sentence(summary, answer_of(summary));
@@ -170,16 +177,23 @@ std::vector<Spoken> other_sentences() {
       {"a wide interval",
        one_case(10.0e-3, 14.2e-3, 0.87, 2.31),
        {"Inconclusive: 1.42x (0.87x to 2.31x) for all-reduce of 1 GiB. Use more launches."}},
+      {"a wide interval, as the budget was used up",
+       cut_by_budget(one_case(10.0e-3, 14.2e-3, 0.87, 2.31)),
+       {"Inconclusive: 1.42x (0.87x to 2.31x) for all-reduce of 1 GiB. Raise --budget."}},
       {"one launch",
        one_launch(one_case(10.0e-3, 14.2e-3, 0.87, 2.31)),
-       {"Inconclusive: 1.42x for all-reduce of 1 GiB. One launch gives no interval: use more "
+       {"Inconclusive: 1.42x for all-reduce of 1 GiB. One launch gives no interval. Use more "
         "launches."}},
+      {"one launch, which the budget cut",
+       cut_by_budget(one_launch(one_case(10.0e-3, 14.2e-3, 0.87, 2.31))),
+       {"Inconclusive: 1.42x for all-reduce of 1 GiB. One launch gives no interval. Raise "
+        "--budget."}},
       {"one launch of several cases",
        one_launch(record_of({nvlink_case(all_reduce(1 << 28), 1e-3, 2e-3, 1.9, 2.1),
                              trained(TrainingPrecision::fp32, 20e-3, 23e-3),
                              trained(TrainingPrecision::bf16, 10e-3, 31.4e-3)})),
        {"Inconclusive: 1.15x for the GPT-2 step in fp32 to 3.14x for the GPT-2 step in bf16. One "
-        "launch gives no interval: use more launches."}},
+        "launch gives no interval. Use more launches."}},
       {"four variants",
        four_variants(),
        {"tree is slower than p2p in all-reduce of 1 MiB to 256 MiB, at most 1.50x at 1 MiB (",
@@ -450,13 +464,39 @@ TEST(Answer, HasTheRowOfItsFirstSentenceAndNamesEveryVariant) {
   const Answer one = answer_of(summary, 1);
   EXPECT_THAT(labels(one), ElementsAre("send_recv graph 64 KiB against v29"));
   EXPECT_EQ(one.spoken.front(), one.rows.front());
+  for (const char* named :
+       {"all_reduce 128 KiB against v32", "send_recv graph 16 MiB against v32-chunk"}) {
+    EXPECT_THAT(labels(answer_of(summary)), Contains(named)) << "the sentence names it, too";
+  }
   const std::string sentence = answer_sentence(summary, one);
   EXPECT_THAT(sentence, StartsWith("v29, v30, v31 and v32 are slower "))
       << "versions come before settings, which change more";
   EXPECT_THAT(sentence, HasSubstr("1.67x at 64 KiB"));
   EXPECT_THAT(sentence, HasSubstr(" v32-chunk is faster than v28 "))
       << "its largest change is a loss, and its gain the largest";
-  EXPECT_THAT(sentence, EndsWith(": v28-ll."));
+  EXPECT_THAT(sentence, Not(HasSubstr("in the report"))) << "as it is the report's own";
+  EXPECT_THAT(unspoken_sentence(one), EndsWith(": v28-ll."));
+}
+
+TEST(Answer, HasARowForEveryFigureOfItsSentences) {
+  for (const char* folder : {"2xH200-kernels", "2xH200-nccl-send_recv", "2xH200-nccl-versions"}) {
+    const Record record = recorded(folder);
+    const RunSummary summary(record);
+    const Answer answer = answer_of(summary);
+    std::vector<AnswerRow> named = answer.spoken;
+    for (const AnswerSentence& each : answer.sentences) {
+      if (!each.contrary.empty()) named.push_back(each.contrary.front());
+      for (const AnswerRow& row : {each.contrary_elsewhere, each.most_alike}) {
+        if (row.of != nullptr) named.push_back(row);
+      }
+    }
+    const Answer few = answer_of(summary, named.size());
+    for (const AnswerRow& row : named) {
+      for (const Answer* each : {&answer, &few}) {
+        EXPECT_EQ(std::ranges::count(each->rows, row), 1) << answer_label(row.of->definition());
+      }
+    }
+  }
 }
 
 TEST(Answer, HasRowsForKernelsDirectionsAndTrainingsWhileThereIsRoom) {
