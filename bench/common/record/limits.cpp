@@ -96,6 +96,7 @@ std::optional<Limit> limit_of(const Machine& machine, const Case& c, Path path) 
     case Path::network:
     case Path::mixed:
       return host_limit(machine, c, ports);
+    case Path::p2p:
     case Path::unknown:
       return std::nullopt;
   }

@@ -246,11 +246,22 @@ TransportLines parse_transport_lines(std::string_view log) {
   return lines;
 }
 
-TransportLines read_transport_logs(const std::filesystem::path& directory,
-                                   std::string_view prefix) {
+TransportLines lines_of_kinds(const std::vector<std::string>& kinds) {
   TransportLines lines;
-  for (const std::string& log : read_log_files(directory, prefix)) read_lines(lines, log);
+  for (const std::string& kind : kinds) count_kind(lines, kind);
   return lines;
+}
+
+TransportLines read_transport_logs(const NcclLogFiles& files) {
+  TransportLines lines;
+  for (const std::string& log : read_log_files(files.folder, files.prefix)) read_lines(lines, log);
+  return lines;
+}
+
+Environment log_variables(const NcclLogFiles& files) {
+  return {{"NCCL_DEBUG", "INFO"},
+          {"NCCL_DEBUG_SUBSYS", "INIT,ENV"},
+          {"NCCL_DEBUG_FILE", files.pattern}};
 }
 
 Path path_of(const TransportLines& lines, std::optional<bool> nvlink, Algorithm algorithm) {

@@ -11,11 +11,11 @@
 
 #include "linkgain/analysis/judgement.hpp"
 #include "linkgain/analysis/path_validity.hpp"
-#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/limits.hpp"
 #include "linkgain/record/warning.hpp"
+#include "linkgain/telemetry/program_traffic.hpp"
 
 namespace linkgain {
 namespace {
@@ -214,7 +214,7 @@ std::map<std::string, Path> paths_of_programs(const Record& record) {
   std::map<std::string, Path> paths;
   if (!record.settings.program) return paths;
   for (const Variant& variant : record.settings.variants) {
-    paths[variant.name] = path_of_program(counted_runs(record, variant.name));
+    paths[variant.name] = path_of_program(counted_runs(record, variant.name), record.machine);
   }
   return paths;
 }

@@ -16,7 +16,6 @@
 
 #include "linkgain/analysis/judgement.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
-#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
@@ -25,6 +24,7 @@
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/warning.hpp"
+#include "linkgain/telemetry/program_traffic.hpp"
 
 namespace linkgain {
 namespace {
@@ -60,13 +60,24 @@ std::string why_unseen(const ArmEvidence& arm) {
   return nvlink_bytes_in_a_run(arm.runs) ? "" : "no GPU was seen";
 }
 
+/// Says "P2P/CUMEM".
+std::string transports_text(const ArmEvidence& arm) {
+  return fmt::format("{}", fmt::join(transports_of(arm.runs), ", "));
+}
+
+/// Tells whether NCCL's log says which path an arm took, as far as it matters.
+bool is_known_by_log(const ArmEvidence& arm) {
+  return arm.path != Path::unknown && arm.path != Path::nvlink && arm.path != Path::p2p;
+}
+
 /// Gives one warning for all arms of one reason.
 void judge_unseen(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
   std::map<std::pair<bool, std::string>, std::vector<std::string>> unseen;
   for (const ArmEvidence& arm : arms) {
     const std::string reason = why_unseen(arm);
     const bool in_part = nvlink_bytes_in_a_run(arm.runs).has_value();
-    if (!arm.runs.empty() && !reason.empty()) unseen[{in_part, reason}].push_back(arm.variant);
+    if (arm.runs.empty() || reason.empty() || is_known_by_log(arm)) continue;
+    unseen[{in_part, reason}].push_back(arm.variant);
   }
   for (const auto& [why, variants] : unseen) {
     const auto& [in_part, reason] = why;
@@ -133,12 +144,31 @@ std::string why_unused(const ArmEvidence& arm) {
                         : "no NVLink joins its GPUs";
 }
 
+/// Judges by NCCL's log what counters of NVLink do not tell; returns whether that says it all.
+bool judge_log(const ArmEvidence& arm, std::vector<Warning>& warnings) {
+  if (arm.p2p_off()) {
+    if (arm.path != Path::pcie_p2p && arm.path != Path::p2p) return false;
+    warnings.push_back(warning_of(WarningCode::exec_path,
+                                  fmt::format("{}: {} is set, and yet NCCL's log says {}",
+                                              arm.variant, arm.forbidding, transports_text(arm))));
+    return true;
+  }
+  if (!is_known_by_log(arm)) return false;
+  if (arm.path == Path::host_memory) {
+    warnings.push_back(warning_of(WarningCode::exec_no_nvlink,
+                                  fmt::format("{}: P2P is allowed, but NCCL took host memory ({})",
+                                              arm.variant, transports_text(arm))));
+  }
+  return true;
+}
+
 void judge_path(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
   double most = 0.0;  // that an arm with P2P moved
   for (const ArmEvidence& arm : arms) {
     if (!arm.p2p_off()) most = std::max(most, nvlink_bytes_in_a_run(arm.runs).value_or(0.0));
   }
   for (const ArmEvidence& arm : arms) {
+    if (judge_log(arm, warnings)) continue;
     const std::optional<double> bytes = nvlink_bytes_in_a_run(arm.runs);
     if (!bytes) continue;
     if (arm.p2p_off()) {
@@ -172,6 +202,15 @@ std::optional<Warning> same_bytes_warning(const ArmEvidence& first, const ArmEvi
 
 void judge_change(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
   for (std::size_t i = 1; i < arms.size(); ++i) {
+    if (arms[i].p2p_off() != arms.front().p2p_off() && arms[i].path == Path::host_memory &&
+        arms.front().path == Path::host_memory) {
+      warnings.push_back(warning_of(
+          WarningCode::exec_no_change,
+          fmt::format("{} and {} both took host memory by NCCL's log ({}): the variant changed "
+                      "nothing",
+                      arms.front().variant, arms[i].variant, transports_text(arms[i]))));
+      continue;
+    }
     const std::optional<double> first = nvlink_bytes_in_a_run(arms.front().runs);
     const std::optional<double> other = nvlink_bytes_in_a_run(arms[i].runs);
     if (!first || !other) continue;
@@ -302,7 +341,9 @@ void judge_nccl(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warn
   const bool any =
       std::ranges::any_of(arms, [](const ArmEvidence& arm) { return !libraries_of(arm).empty(); });
   if (!any) {
-    if (std::ranges::none_of(arms, looked)) return;
+    const bool has_logged = std::ranges::any_of(
+        arms, [](const ArmEvidence& arm) { return !transports_of(arm.runs).empty(); });
+    if (has_logged || std::ranges::none_of(arms, looked)) return;
     warnings.push_back(warning_of(WarningCode::exec_no_nccl,
                                   "no process of the command was seen with a libnccl mapped"));
     return;
@@ -340,18 +381,6 @@ bool is_like_first(const Record& record, const Variant& variant) {
   return variant.nccl == first.nccl &&
          value_of(variant.environment, kGpus) == value_of(first.environment, kGpus) &&
          no_metric_differs(record, variant.name);
-}
-
-/// Tells whether NVLink joins all GPUs that runs were on, or none; absent where it is not known.
-std::optional<bool> joins_gpus(std::vector<PairLink> links, std::span<const RunEvidence> runs) {
-  std::set<int> gpus;
-  for (const RunEvidence& run : runs) {
-    for (const GpuEvidence& gpu : judged_gpus(runs, run)) gpus.insert(gpu.gpu);
-  }
-  std::erase_if(links, [&](const PairLink& link) {
-    return !gpus.contains(link.from) || !gpus.contains(link.to);
-  });
-  return same_for_all_pairs(links, joined_by_nvlink);
 }
 
 /// Tells whether the command or the server's gives the variable a value.
@@ -518,7 +547,8 @@ std::vector<ArmEvidence> arms_of(const Record& record) {
     arm.nccl = variant.nccl;
     arm.is_like_first = is_like_first(record, variant);
     arm.runs = counted_runs(record, variant.name);
-    arm.is_joined = joins_gpus(record.machine.links, arm.runs);
+    arm.is_joined = nvlink_joins(record.machine, arm.runs);
+    arm.path = path_of_program(arm.runs, record.machine);
   }
   return arms;
 }

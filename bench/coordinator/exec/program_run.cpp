@@ -140,61 +140,6 @@ std::vector<CudaSettings> cuda_settings_of(const ExecPlan& plan, const Environme
   return settings;
 }
 
-using SeenProcesses = std::vector<SeenProcess>;
-
-/// Gives the variables of the program that the process is or starts. Where its own cannot be read
-/// they are what its parent passes on, at last what the command's words leave of what it was given.
-Environment environment_behind(const SeenProcess& process, const SeenProcesses& all,
-                               const Environment& left) {
-  if (process.environment) return received(process.words, *process.environment);
-  const auto is_parent = [&](const SeenProcess& each) {
-    return each.entry.id == process.entry.parent &&
-           std::pair(each.entry.start, each.entry.id) <
-               std::pair(process.entry.start, process.entry.id);
-  };
-  const auto parent = std::ranges::find_if(all, is_parent);
-  return received(process.words,
-                  parent == all.end() ? left : environment_behind(*parent, all, left));
-}
-
-/// Gives the variables of each process that may use P2P. Where none is known to, that is the one
-/// that worked most, of several the last: shells and helpers beside it say nothing of the program.
-std::vector<Environment> environments_of_program(const SeenProcesses& all,
-                                                 const Environment& left) {
-  std::vector<Environment> environments;
-  for (const SeenProcess& each : all) {
-    if (each.may_use_p2p) environments.push_back(environment_behind(each, all, left));
-  }
-  if (!environments.empty() || all.empty()) return environments;
-  const auto program = std::ranges::max_element(all, {}, [](const SeenProcess& each) {
-    return std::tuple(each.entry.worked.value, each.entry.start, each.entry.id);
-  });
-  return {environment_behind(*program, all, left)};
-}
-
-/// Finds which variables of variants the program had in a run of one of them, whose own reached it
-/// if any of its processes had it.
-std::optional<Environment> received_in_run(const ExecPlan& plan, const RunPlace& place,
-                                           const SeenProcesses& all, const Environment& given) {
-  const Variant& own = plan.variants.at(static_cast<std::size_t>(place.variant));
-  const std::vector<Environment> seen = environments_of_program(
-      all, received(plan.server ? server_of(plan, place) : command_of(plan, place), given));
-  if (seen.empty()) return std::nullopt;
-  Environment result;
-  const auto note = [&](const std::string& name, const std::string& wanted) {
-    std::string value = value_of(seen.front(), name);
-    const auto has_wanted = [&](const Environment& each) { return value_of(each, name) == wanted; };
-    // Scripts add to lists of folders, and launchers share GPUs out.
-    const bool is_changed = !value.empty() && !name.starts_with("NCCL_");
-    if (is_changed || std::ranges::any_of(seen, has_wanted)) value = wanted;
-    if (!value.empty() || own.environment.contains(name)) result[name] = value;
-  };
-  for (const Variant& variant : plan.variants) {
-    for (const auto& [name, value] : variant.environment) note(name, value_of(given, name));
-  }
-  return result;
-}
-
 class Run {
  public:
   Run(const ExecPlan& plan, const RunPlace& place, const RunSurroundings& surroundings,
@@ -207,6 +152,7 @@ class Run {
         environment_(environment_of(plan.variants.at(static_cast<std::size_t>(place.variant)),
                                     surroundings.environment)) {
     report_.place = place;
+    let_nccl_log();
     log_ = surroundings.log(name_of(plan, place) + ".log");
     if (plan.server) server_log_ = surroundings.log(name_of(plan, place) + ".server.log");
     report_.log = log_;
@@ -224,6 +170,7 @@ class Run {
     if (server_) end_server();
     if (watched_) {
       report_.evidence = gpus_.end();
+      note_transports();
       report_.received = received_in_run(plan_, report_.place, gpus_.processes(), environment_);
     }
     report_.evidence.cost_s += reading_cost_ + report_.waited.value;
@@ -247,6 +194,8 @@ class Run {
     }
   }
 
+  void let_nccl_log();
+  void note_transports();
   std::string too_long(Seconds limit) const;
   std::optional<ProcessEnd> wait_for(Process& shell, const SignalWatch* watch) const;
   bool run_shell(const char* option, const std::string& text, const SignalWatch* watch);
@@ -272,6 +221,8 @@ class Run {
   ProgramWatch& gpus_;
   const std::function<void()>& tick_;
   Environment environment_;
+  Environment of_program_;  ///< the command's and the server's: that, and what has NCCL log
+  std::optional<NcclLogFiles> nccl_logs_;
   std::filesystem::path log_;  ///< of the command and of those before and after it
   std::filesystem::path server_log_;
   RunReport report_;
@@ -282,6 +233,25 @@ class Run {
   bool is_read_ = true;     ///< what is shown of its output
   bool line_open_ = false;  ///< what was shown last has no end
 };
+
+/// Has NCCL say in files of its own which connections it makes, unless somebody else chooses what
+/// it logs.
+void Run::let_nccl_log() {
+  of_program_ = environment_;
+  if (!chooses_nccl_log(plan_, report_.place, environment_).empty()) return;
+  nccl_logs_ = surroundings_.nccl_logs(name_of(plan_, report_.place));
+  of_program_.merge(log_variables(*nccl_logs_));
+}
+
+void Run::note_transports() {
+  RunEvidence& evidence = report_.evidence;
+  if (nccl_logs_) {
+    evidence.transports = read_transport_logs(*nccl_logs_).kinds;
+  } else {
+    evidence.transports_reason =
+        fmt::format("{} is yours", chooses_nccl_log(plan_, report_.place, environment_));
+  }
+}
 
 /// Says what passed its limit: the command, or one before or after it.
 std::string Run::too_long(Seconds limit) const {
@@ -368,7 +338,7 @@ void Run::look_who_hangs(Process* client, std::FILE* log) {
 bool Run::start_server() {
   const Clock::time_point start = Clock::now();
   server_ = std::make_unique<Process>(ProcessRequest{.arguments = server_of(plan_, report_.place),
-                                                     .environment = environment_,
+                                                     .environment = of_program_,
                                                      .error_file = server_log_,
                                                      .output_file = server_log_,
                                                      .has_input = false});
@@ -511,7 +481,7 @@ Ending Run::follow(Process& process, ExitClock& clock, OutputReader& reader, std
 void Run::run_command() {
   const Log log = open_log(log_);
   const ProcessRequest request{.arguments = command_of(plan_, report_.place),
-                               .environment = environment_,
+                               .environment = of_program_,
                                .error_file = {},
                                .output_file = {},
                                .has_input = false};

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/html/page.hpp"
@@ -18,6 +17,7 @@
 #include "linkgain/report/report.hpp"
 #include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/number_format.hpp"
+#include "linkgain/telemetry/program_traffic.hpp"
 #include "run_pictures.hpp"
 #include "which_sizes.hpp"
 

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
@@ -19,6 +18,7 @@
 #include "linkgain/report/answer.hpp"
 #include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/number_format.hpp"
+#include "linkgain/telemetry/program_traffic.hpp"
 
 namespace linkgain {
 namespace {

@@ -5,12 +5,12 @@
 #include <numeric>
 #include <set>
 
-#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/number_format.hpp"
+#include "linkgain/telemetry/program_traffic.hpp"
 #include "run_rows.hpp"
 #include "sentences.hpp"
 

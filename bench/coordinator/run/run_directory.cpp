@@ -134,19 +134,15 @@ void RunDirectory::write(std::string_view name, std::string_view text) {
 
 void RunDirectory::remove_journal() { folder_.remove(std::string(kJournal)); }
 
-std::string RunDirectory::nccl_log_prefix(const std::string& variant, int launch) const {
-  return fmt::format("nccl-{}-{}.", variant, launch + 1);
-}
-
-std::string RunDirectory::nccl_log_pattern(const std::string& variant, int launch) {
-  const std::string prefix = nccl_log_prefix(variant, launch);
-  folder_.claim_logs(fmt::format("{}/{}", kJobs, prefix));
+NcclLogFiles RunDirectory::nccl_logs(const std::string& name) {
+  NcclLogFiles files{.folder = folder_.held(logs_), .prefix = fmt::format("nccl-{}.", name)};
+  folder_.claim_logs(fmt::format("{}/{}", logs_, files.prefix));
   // NCCL takes %% for %.
-  std::string pattern;
-  for (const char c : (path() / kJobs / prefix).string()) {
-    pattern += c == '%' ? "%%" : std::string(1, c);
+  for (const char c : (path() / logs_ / files.prefix).string()) {
+    files.pattern += c == '%' ? "%%" : std::string(1, c);
   }
-  return pattern + "%h.%p.log";
+  files.pattern += "%h.%p.log";
+  return files;
 }
 
 }  // namespace linkgain

@@ -52,6 +52,15 @@ std::vector<GpuUse> GpuLookout::look() const {
   return uses;
 }
 
+namespace {
+
+/// Names the launch's log of NCCL.
+std::string log_name(const std::string& variant, int launch) {
+  return fmt::format("{}-{}", variant, launch + 1);
+}
+
+}  // namespace
+
 LaunchedWorld::LaunchedWorld(const RunOptions& options, const RunPlan& plan, const Site& site,
                              RunDirectory& directory, const SignalWatch& watch)
     : options_(options),
@@ -97,11 +106,10 @@ LaunchRequest LaunchedWorld::request_for(const Variant& variant, int launch) con
   }
   request.variant_environment = variant.environment;
   if (plan_.backend == BackendKind::nccl) {
-    request.variant_environment["NCCL_DEBUG"] = "INFO";
-    // Nothing is logged per call with these, so that timed jobs may keep them.
-    request.variant_environment["NCCL_DEBUG_SUBSYS"] = "INIT,ENV";
-    request.variant_environment["NCCL_DEBUG_FILE"] =
-        directory_.nccl_log_pattern(variant.name, launch);
+    for (const auto& [name, value] :
+         log_variables(directory_.nccl_logs(log_name(variant.name, launch)))) {
+      request.variant_environment[name] = value;
+    }
   }
   request.as_root = ::geteuid() == 0;
   request.cores = usable_cores();
@@ -131,8 +139,7 @@ Path LaunchedWorld::find_path(int variant, int launch, const protocol::HelloRepl
   if (hello.path) return *hello.path;
   if (plan_.backend != BackendKind::nccl) return Path::unknown;
   const std::string& name = plan_.variants[static_cast<std::size_t>(variant)].name;
-  const TransportLines lines =
-      read_transport_logs(directory_.jobs(), directory_.nccl_log_prefix(name, launch));
+  const TransportLines lines = read_transport_logs(directory_.nccl_logs(log_name(name, launch)));
   return path_of(lines, same_for_all_pairs(hello.machine.links, joined_by_nvlink), algorithm);
 }
 

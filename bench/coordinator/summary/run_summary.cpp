@@ -9,11 +9,11 @@
 
 #include "linkgain/analysis/judgement.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
-#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/record/limits.hpp"
+#include "linkgain/telemetry/program_traffic.hpp"
 
 namespace linkgain {
 namespace {
@@ -39,9 +39,9 @@ Contrast contrast_of_program(const Record& record) {
   if (!lacks_p2p_alone || refuses_p2p(record.machine)) return Contrast::variant;
   const std::vector<double> without =
       nvlink_bytes_of(counted_runs(record, other.name), SharedGpus::count);
-  const bool parts = path_of_program(counted_runs(record, first.name)) == Path::nvlink &&
-                     !without.empty() &&
-                     std::ranges::max(without) <= static_cast<double>(kNvlinkFloor);
+  const bool parts =
+      path_of_program(counted_runs(record, first.name), record.machine) == Path::nvlink &&
+      !without.empty() && std::ranges::max(without) <= static_cast<double>(kNvlinkFloor);
   return parts ? Contrast::nvlink : Contrast::p2p;
 }
 

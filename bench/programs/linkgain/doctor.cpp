@@ -63,9 +63,7 @@ class RungJob {
         "--prove", std::string(name_of(rung)), "--gpus",
         fmt::format("{},{}", cuda_index(survey, pair.first), cuda_index(survey, pair.second))};
     request.variant_environment = environment_for(rung);
-    request.variant_environment["NCCL_DEBUG"] = "INFO";
-    request.variant_environment["NCCL_DEBUG_SUBSYS"] = "INIT,ENV";
-    request.variant_environment["NCCL_DEBUG_FILE"] = (folder_ / "nccl.%h.%p").string();
+    request.variant_environment.merge(log_variables(nccl_logs_));
     process_ = std::make_unique<Process>(process_request(request, folder_ / "errors"));
   }
 
@@ -106,7 +104,7 @@ class RungJob {
 
   /// Passes the rung where NCCL's log shows the connections that it is about, and no others.
   RungResult on_its_path(const std::string& seen) const {
-    const TransportLines lines = read_transport_logs(folder_, "nccl.");
+    const TransportLines lines = read_transport_logs(nccl_logs_);
     const bool other = lines.shm + lines.net + lines.other > 0;
     const bool wrong = rung_ == ProofRung::all_reduce
                            ? lines.p2p == 0 || other
@@ -119,6 +117,7 @@ class RungJob {
 
   ProofRung rung_;
   std::filesystem::path folder_;
+  NcclLogFiles nccl_logs_{folder_, "nccl.", (folder_ / "nccl.%h.%p").string()};
   std::unique_ptr<Process> process_;
 };
 

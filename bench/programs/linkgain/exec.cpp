@@ -294,7 +294,9 @@ int carry_out(const ExecOptions& options) {
     style.terminal = style.terminal && !show_output;
     ExecProgress progress(plan, std::move(style), log.get());
     const RunSurroundings surroundings{
-        [&](const std::string& name) { return directory.run_log(name); }, environment, show_output};
+        [&](const std::string& name) { return directory.run_log(name); },
+        [&](const std::string& name) { return directory.nccl_logs(name); }, environment,
+        show_output};
     ProgramRunner runner(plan, surroundings, *watch);
     if (!record.machine.ranks.empty()) {
       record.neighbours = Neighbours{.idle_windows = 1, .seen = runner.watch_idle()};

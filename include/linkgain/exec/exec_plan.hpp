@@ -116,6 +116,11 @@ std::string name_of(const ExecPlan& plan, const RunPlace& place);
 /// PYTHONUNBUFFERED=1 where it is not set, so that Python's output comes as it is written.
 Environment environment_of(const Variant& variant, Environment environment);
 
+/// Says which variable of NCCL's log the run's program has of the caller, the variant or its
+/// command; empty where linkgain may choose what NCCL logs.
+std::string chooses_nccl_log(const ExecPlan& plan, const RunPlace& place,
+                             const Environment& environment);
+
 /// Gives what the variant's program gets of it, the server's where there is one: an empty value
 /// where a variable of the variant does not reach it.
 Environment environment_received(const ExecPlan& plan, int variant, const Environment& environment);

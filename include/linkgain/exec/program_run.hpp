@@ -15,6 +15,7 @@
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/telemetry/error_counters.hpp"
+#include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {
 
@@ -58,11 +59,20 @@ class ExecWorld {
 struct RunSurroundings {
   /// Where the log of that name is to be written, which it notes.
   std::function<std::filesystem::path(const std::string& name)> log;
+  /// Where NCCL is to log in the run of that name, which it notes.
+  std::function<NcclLogFiles(const std::string& name)> nccl_logs;
   Environment environment;   ///< this program's
   bool show_output = false;  ///< on standard error, as it comes
 };
 
 class ProgramWatch;
+struct SeenProcess;
+
+/// Finds which variables of variants the program had in a run of one of them, whose own reached it
+/// if any of its processes had it.
+std::optional<Environment> received_in_run(const ExecPlan& plan, const RunPlace& place,
+                                           const std::vector<SeenProcess>& all,
+                                           const Environment& given);
 
 /// Runs a command, once for each call, and watches what it does to the GPUs.
 class ProgramRunner : public ExecWorld {

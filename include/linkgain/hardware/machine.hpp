@@ -13,17 +13,27 @@
 namespace linkgain {
 
 /// What carried the bytes. Found from evidence, never assumed.
-enum class Path { nvlink, pcie_p2p, host_memory, network, mixed, unknown };
+enum class Path {
+  nvlink,
+  pcie_p2p,
+  p2p,  ///< P2P by what the library says; over which wires was not seen
+  host_memory,
+  network,
+  mixed,
+  unknown
+};
 
 template <>
 inline constexpr auto kNames<Path> = names<Path>("path", {{Path::nvlink, "nvlink"},
                                                           {Path::pcie_p2p, "pcie-p2p"},
+                                                          {Path::p2p, "p2p"},
                                                           {Path::host_memory, "host-memory"},
                                                           {Path::network, "network"},
                                                           {Path::mixed, "mixed"},
                                                           {Path::unknown, "unknown"}});
 
-/// Returns "NVLink", "PCIe P2P", "host memory", "network", "mixed", "unknown".
+/// Returns "NVLink", "PCIe P2P", "P2P, wires not seen", "host memory", "network", "mixed",
+/// "unknown".
 std::string_view readable_path(Path path);
 
 /// One GPU as a rank sees it. Absent means not measured.

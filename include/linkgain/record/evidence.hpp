@@ -105,6 +105,9 @@ struct RunEvidence {
   /// linked statically or is not used.
   std::vector<MappedNccl> nccl{};
   int processes_looked = 0;  ///< whose mappings could be read at least once
+  /// The kinds of NCCL's connections in its log, each once: "P2P/CUMEM", "SHM/direct/direct".
+  std::vector<std::string> transports{};
+  std::string transports_reason{};  ///< why NCCL's log was not read; empty where it was
   Neighbours neighbours{};   ///< times count from the run's begin
   /// Processor time of looking and reading, and the time in which the program waited for a reader.
   double cost_s = 0.0;

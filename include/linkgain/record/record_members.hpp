@@ -408,6 +408,10 @@ void describe_members(auto& visit, json::Is<RunEvidence> auto& evidence) {
   visit("gpus", evidence.gpus);
   visit("nccl", evidence.nccl, "libraries that the command's processes had mapped");
   visit("processes_looked", evidence.processes_looked, "whose mappings could be read");
+  visit.later("transports", evidence.transports,
+              "kinds of NCCL's connections by its log; absent in older records");
+  visit.later("transports_reason", evidence.transports_reason,
+              "why NCCL's log was not read; empty where it was, absent in older records");
   visit("neighbours", evidence.neighbours);
   visit("cost_s", evidence.cost_s,
         "processor time of looking and reading, and the time in which the program waited for "

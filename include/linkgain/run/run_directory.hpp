@@ -7,6 +7,7 @@
 
 #include "linkgain/output/output_folder.hpp"
 #include "linkgain/plan/run_plan.hpp"
+#include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {
 
@@ -50,12 +51,8 @@ class RunDirectory {
   std::filesystem::path run_log(const std::string& name);
   void write(std::string_view name, std::string_view text);
   void remove_journal();
-  /// Returns the folder of the logs that `linkgain run` keeps of its jobs.
-  std::filesystem::path jobs() const { return folder_.held(kJobs); }
-  /// Returns the start of the names of NCCL's files in jobs().
-  std::string nccl_log_prefix(const std::string& variant, int launch) const;
-  /// Returns the value for NCCL_DEBUG_FILE: a path for every process and host.
-  std::string nccl_log_pattern(const std::string& variant, int launch);
+  /// Names the files of NCCL's logs of a job or a run of that name, for each process one.
+  NcclLogFiles nccl_logs(const std::string& name);
 
  private:
   RunDirectory(OutputFolder folder, std::string_view logs)

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/base/environment.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case.hpp"
 #include "linkgain/hardware/machine.hpp"
@@ -32,9 +33,22 @@ struct TransportLines {
 /// Reads NCCL's log text; incomplete and unrelated lines are skipped.
 TransportLines parse_transport_lines(std::string_view log);
 
-/// Returns all NCCL log files of one job: every file in `directory` whose name starts with
-/// `prefix`.
-TransportLines read_transport_logs(const std::filesystem::path& directory, std::string_view prefix);
+/// Returns lines of these kinds, as if there had been one of each.
+TransportLines lines_of_kinds(const std::vector<std::string>& kinds);
+
+/// The files into which the processes of a job have NCCL log.
+struct NcclLogFiles {
+  std::filesystem::path folder{};
+  std::string prefix{};   ///< of their names
+  std::string pattern{};  ///< for NCCL_DEBUG_FILE: a path for every process and host
+};
+
+/// Reads all of them.
+TransportLines read_transport_logs(const NcclLogFiles& files);
+
+/// Gives the variables that have NCCL log its connections into the files, and nothing for each
+/// call.
+Environment log_variables(const NcclLogFiles& files);
 
 /// Returns the path that the lines speak of. P2P lines mean NVLink only where the driver says that
 /// all pairs are connected by it (`nvlink`); without that knowledge P2P gives Path::unknown. NCCL

@@ -36,7 +36,7 @@ TEST(TransportLog, ReadsRecordedLogs) {
            {"nccl-log-p2p", 33, 0, {"P2P/CUMEM"}, Path::nvlink},
            {"nccl-log-shm", 0, 8, {"SHM/direct/direct"}, Path::host_memory},
            {"nccl-log", 33, 8, {"P2P/CUMEM", "SHM/direct/direct"}, Path::mixed}}) {  // all of a job
-    const TransportLines lines = read_transport_logs(TEST_DATA, row.prefix);
+    const TransportLines lines = read_transport_logs({.folder = TEST_DATA, .prefix = row.prefix});
     EXPECT_EQ(lines.p2p, row.p2p) << row.prefix;
     EXPECT_EQ(lines.shm, row.shm) << row.prefix;
     EXPECT_EQ(lines.net + lines.other, 0) << row.prefix;
@@ -46,8 +46,10 @@ TEST(TransportLog, ReadsRecordedLogs) {
 }
 
 TEST(TransportLog, NoFilesGiveNoLines) {
-  EXPECT_THAT(read_transport_logs(TEST_DATA, "no-such-prefix").kinds, IsEmpty());
-  EXPECT_THAT(read_transport_logs("/no/such/directory", "nccl").kinds, IsEmpty());
+  EXPECT_THAT(read_transport_logs({.folder = TEST_DATA, .prefix = "no-such-prefix"}).kinds,
+              IsEmpty());
+  EXPECT_THAT(read_transport_logs({.folder = "/no/such/directory", .prefix = "nccl"}).kinds,
+              IsEmpty());
 }
 
 TEST(TransportLog, CountsEachKindWithItsFamily) {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "linkgain/analysis/launch_statistics.hpp"
-#include "linkgain/analysis/program_traffic.hpp"
+#include "linkgain/telemetry/program_traffic.hpp"
 #include "verdict_records.hpp"
 
 namespace linkgain::test {

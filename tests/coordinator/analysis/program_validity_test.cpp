@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/record/warning.hpp"
+#include "linkgain/telemetry/program_traffic.hpp"
 #include "support/situations.hpp"
 #include "verdict_records.hpp"
 
@@ -96,6 +96,61 @@ TEST(ProgramValidity, ADifferenceWithinTheDeviationOfRunsIsNoChange) {
 TEST(ProgramValidity, AProgramWithoutNvlinkIsNamed) {
   EXPECT_THAT(codes_of({arm_of("p2p", {0, 0}), arm_of("host", {0, 0})}),
               ElementsAre("exec-no-nvlink"));
+}
+
+/// Gives an arm whose GPUs have no NVLink counter, and whose NCCL logged connections of this kind.
+ArmEvidence logged(const std::string& name, const std::string& kind, std::optional<bool> nvlink) {
+  ArmEvidence arm = arm_of(name, {std::nullopt});
+  arm.runs.front().transports = {kind};
+  Machine machine;
+  machine.links = {{0, 1, std::nullopt, nvlink}};
+  arm.path = path_of_program(arm.runs, machine);
+  return arm;
+}
+
+TEST(ProgramValidity, NcclsLogProvesAPathWithoutNvlink) {
+  const ArmEvidence p2p = logged("p2p", "P2P/CUMEM", false);
+  const ArmEvidence host = logged("host", "SHM/direct/direct", false);
+  EXPECT_EQ(p2p.path, Path::pcie_p2p);
+  EXPECT_EQ(host.path, Path::host_memory);
+  EXPECT_THAT(codes_of({p2p, host}), IsEmpty());
+}
+
+TEST(ProgramValidity, P2pInNcclsLogDoesNotSayOverWhichWires) {
+  for (const std::optional<bool> nvlink : {std::optional(true), std::optional<bool>()}) {
+    const ArmEvidence p2p = logged("p2p", "P2P/IPC", nvlink);
+    EXPECT_EQ(p2p.path, Path::p2p);
+    EXPECT_THAT(codes_of({p2p, logged("host", "SHM/direct/direct", nvlink)}),
+                ElementsAre("exec-unseen"));
+  }
+}
+
+TEST(ProgramValidity, NcclsLogTellsWhereAVariantDidNotDoWhatItSays) {
+  const ArmEvidence host = logged("host", "SHM/direct/direct", false);
+  const std::vector<ArmEvidence> alike{logged("p2p", "SHM/direct/direct", false), host};
+  EXPECT_THAT(codes_of(alike), ElementsAre("exec-no-nvlink", "exec-no-change"));
+  const std::vector<ArmEvidence> wrong{logged("p2p", "P2P/CUMEM", false),
+                                       logged("host", "P2P/CUMEM", false)};
+  EXPECT_THAT(codes_of(wrong), ElementsAre("exec-path"));
+  EXPECT_EQ(status_of(wrong), ExitCode::wrong_path);
+}
+
+TEST(ProgramValidity, NvlinksCountersStandAboveNcclsLog) {
+  ArmEvidence arm = arm_of("p2p", {kGigabyte});
+  arm.runs.front().transports = {"SHM/direct/direct"};
+  EXPECT_EQ(path_of_program(arm.runs, {}), Path::nvlink);
+  arm.runs.front().transports.clear();
+  EXPECT_EQ(path_of_program(arm_of("p2p", {0}).runs, {}), Path::unknown) << "nothing was said";
+}
+
+TEST(ProgramValidity, PairsThatTheCommandDidNotUseDecideNothing) {
+  ArmEvidence arm = logged("p2p", "P2P/CUMEM", false);
+  Machine machine;
+  machine.links = {{0, 1, std::nullopt, false}, {1, 2, std::nullopt, true}};
+  EXPECT_EQ(path_of_program(arm.runs, machine), Path::p2p);
+  arm.runs.front().gpus.resize(2);
+  for (int gpu : {0, 1}) arm.runs.front().gpus[gpu] = {.gpu = gpu, .used = true};
+  EXPECT_EQ(path_of_program(arm.runs, machine), Path::pcie_p2p);
 }
 
 TEST(ProgramValidity, VariantsThatChooseNoPathMayMoveTheSame) {

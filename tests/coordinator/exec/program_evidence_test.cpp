@@ -63,8 +63,8 @@ TEST_F(ProgramWatched, CountersThatGrowInOneArmOnlyShowThatTheVariantWorks) {
     p2p.runs.push_back(run(watch, script));
     host.runs.push_back(run(watch, script, {{"NCCL_P2P_DISABLE", "1"}}));
   }
-  EXPECT_EQ(nvlink_bytes(p2p), 2.0 * 1073741824);
-  EXPECT_EQ(nvlink_bytes(host), 0.0);
+  EXPECT_EQ(nvlink_bytes_in_a_run(p2p.runs), 2.0 * 1073741824);
+  EXPECT_EQ(nvlink_bytes_in_a_run(host.runs), 0.0);
   const auto is_wrong_path = testing::Contains(testing::Field(&Warning::code, "exec-path"));
   EXPECT_THAT(judge_exec({p2p, host}, {}), testing::Not(is_wrong_path));
   const GpuEvidence& gpu = p2p.runs[1].gpus.at(1);

@@ -33,8 +33,13 @@ class ProgramRun : public ::testing::Test {
     const ExecPlan plan = make_exec_plan(options_, current_environment());
     const SignalWatch watch;
     const RunSurroundings surroundings{
-        [this](const std::string& name) { return folder_.path() / name; }, current_environment(),
-        options_.show_output};
+        [this](const std::string& name) { return folder_.path() / name; },
+        [this](const std::string& name) {
+          return NcclLogFiles{.folder = folder_.path(),
+                              .prefix = "nccl-" + name + ".",
+                              .pattern = (folder_.path() / ("nccl-" + name + ".log")).string()};
+        },
+        current_environment(), options_.show_output};
     ProgramRunner runner(plan, surroundings, watch);
     return runner.run({}, [this] { tick(); });
   }
@@ -255,6 +260,30 @@ TEST_F(ProgramRun, WhoseCleanupIsCutShortByAnInterruptCounts) {
   EXPECT_THAT(report.values, Contains(Key("time")));
   EXPECT_THAT(report.notes, ElementsAre(HasSubstr("after SIGTERM")));
   EXPECT_THAT(own_children(), IsEmpty());
+}
+
+constexpr const char* kConnections =
+    "echo 'a:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM' >> ";
+
+TEST_F(ProgramRun, ReadsNcclsLog) {
+  const RunReport report = run(kConnections + std::string("\"$NCCL_DEBUG_FILE\""));
+  EXPECT_THAT(report.evidence.transports, ElementsAre("P2P/CUMEM"));
+  EXPECT_EQ(report.evidence.transports_reason, "");
+  EXPECT_THAT(run("true").evidence.transports, ElementsAre("P2P/CUMEM")) << "of the same name";
+}
+
+TEST_F(ProgramRun, TakesNoPartInALogThatIsTheUsers) {
+  const std::string log = (folder_.path() / "own.log").string();
+  {
+    const ScopedEnvironment own("NCCL_DEBUG_FILE", log);
+    const RunReport report = run(kConnections + std::string("\"$NCCL_DEBUG_FILE\""));
+    EXPECT_THAT(report.evidence.transports, IsEmpty());
+    EXPECT_EQ(report.evidence.transports_reason, "NCCL_DEBUG_FILE is yours");
+    EXPECT_TRUE(std::filesystem::exists(log));
+  }
+  const RunReport report = run("NCCL_DEBUG=INFO test -z \"$NCCL_DEBUG_FILE\"");
+  EXPECT_FALSE(report.failure) << "the command's own";
+  EXPECT_EQ(report.evidence.transports_reason, "NCCL_DEBUG is yours");
 }
 
 }  // namespace

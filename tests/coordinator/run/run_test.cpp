@@ -186,9 +186,9 @@ TEST_F(RunDirectoryTest, RemovesNcclsLogsOfThePartThatIsResumedAndNothingElse) {
   {
     RunDirectory directory = open(folder_);
     std::ofstream(directory.job_log("p2p", 0)) << "old";
-    directory.nccl_log_pattern("p2p", 0);
+    const std::filesystem::path jobs = directory.nccl_logs("p2p-1").folder;
     for (const char* name : {"nccl-p2p-1.node.17.log", "nccl-p2p-1.node.17.log.now"}) {
-      std::ofstream(directory.jobs() / name) << "old";
+      std::ofstream(jobs / name) << "old";
     }
   }
   RunDirectory directory = RunDirectory::go_on(folder_);
@@ -207,18 +207,18 @@ TEST_F(RunDirectoryTest, FollowsNoLinkInThePlaceOfItsJobs) {
   EXPECT_TRUE(std::filesystem::exists(others / "nccl-notes.txt"));
 }
 
-TEST_F(RunDirectoryTest, NamesNcclsLogsByVariantAndLaunch) {
+TEST_F(RunDirectoryTest, NamesNcclsLogs) {
   RunDirectory directory = open(folder_);
-  EXPECT_EQ(directory.nccl_log_pattern("host", 1),
-            (folder_ / "jobs" / "nccl-host-2.%h.%p.log").string());
-  EXPECT_TRUE(directory.nccl_log_pattern("host", 1).find(directory.nccl_log_prefix("host", 1)) !=
-              std::string::npos);
+  const NcclLogFiles files = directory.nccl_logs("host-2");
+  EXPECT_EQ(files.pattern, (folder_ / "jobs" / "nccl-host-2.%h.%p.log").string());
+  EXPECT_EQ(files.folder, folder_ / "jobs");
+  EXPECT_EQ(files.prefix, "nccl-host-2.");
 }
 
 // Escapes %h and %p, which NCCL takes for the host and the process.
 TEST_F(RunDirectoryTest, NcclTakesNoPartOfTheFoldersNameForItsOwn) {
   RunDirectory directory = open(folder_ / "50%p2p");
-  EXPECT_THAT(directory.nccl_log_pattern("host", 1),
+  EXPECT_THAT(directory.nccl_logs("host-2").pattern,
               testing::EndsWith("50%%p2p/jobs/nccl-host-2.%h.%p.log"));
 }
 

@@ -38,8 +38,16 @@ std::optional<double> nvlink_bytes_in_a_run(std::span<const RunEvidence> runs);
 /// Says "1.21 TB", "0 B".
 std::string readable_traffic(double bytes);
 
-/// Gives NVLink where the median run used it, else unknown: what carried the data then is not
-/// counted.
-Path path_of_program(std::span<const RunEvidence> runs);
+/// Tells whether NVLink joins all pairs of the judged_gpus() of the runs; absent where pairs differ
+/// or the driver does not say.
+std::optional<bool> nvlink_joins(const Machine& machine, std::span<const RunEvidence> runs);
+
+/// Lists the kinds of NCCL's connections in any of the runs, each once.
+std::vector<std::string> transports_of(std::span<const RunEvidence> runs);
+
+/// Gives NVLink where the median run used it by the counters, else what NCCL's connections say. Of
+/// P2P these do not say over which wires: that is PCIe where nvlink_joins() none, else Path::p2p.
+/// Unknown where both are silent.
+Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine);
 
 }  // namespace linkgain

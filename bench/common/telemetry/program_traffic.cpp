@@ -1,4 +1,4 @@
-#include "linkgain/analysis/program_traffic.hpp"
+#include "linkgain/telemetry/program_traffic.hpp"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "linkgain/statistics/statistics.hpp"
+#include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {
 namespace {
@@ -75,9 +76,35 @@ std::string readable_traffic(double bytes) {
   return fmt::format("{:.0f} B", bytes);
 }
 
-Path path_of_program(std::span<const RunEvidence> runs) {
+std::optional<bool> nvlink_joins(const Machine& machine, std::span<const RunEvidence> runs) {
+  std::set<int> gpus;
+  for (const RunEvidence& run : runs) {
+    for (const GpuEvidence& gpu : judged_gpus(runs, run)) gpus.insert(gpu.gpu);
+  }
+  std::vector<PairLink> pairs = machine.links;
+  std::erase_if(pairs, [&](const PairLink& pair) {
+    return !gpus.contains(pair.from) || !gpus.contains(pair.to);
+  });
+  return same_for_all_pairs(pairs, joined_by_nvlink);
+}
+
+std::vector<std::string> transports_of(std::span<const RunEvidence> runs) {
+  std::vector<std::string> kinds;
+  for (const RunEvidence& run : runs) {
+    for (const std::string& each : run.transports) {
+      if (std::ranges::count(kinds, each) == 0) kinds.push_back(each);
+    }
+  }
+  return kinds;
+}
+
+Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine) {
   const double bytes = nvlink_bytes_in_a_run(runs).value_or(0.0);
-  return bytes > static_cast<double>(kNvlinkFloor) ? Path::nvlink : Path::unknown;
+  if (bytes > static_cast<double>(kNvlinkFloor)) return Path::nvlink;
+  const TransportLines lines = lines_of_kinds(transports_of(runs));
+  const Path said = path_of(lines, nvlink_joins(machine, runs));
+  const bool is_by_peers = said == Path::nvlink || (said == Path::unknown && lines.p2p > 0);
+  return is_by_peers ? Path::p2p : said;
 }
 
 }  // namespace linkgain
