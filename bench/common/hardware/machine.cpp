@@ -15,7 +15,7 @@ std::string_view readable_path(Path path) {
   static constexpr std::array<Named<Path>, 7> kPaths{{
       {Path::nvlink, "NVLink"},
       {Path::pcie_p2p, "PCIe P2P"},
-      {Path::p2p, "P2P, wires not seen"},
+      {Path::p2p, "P2P, link not seen"},
       {Path::host_memory, "host memory"},
       {Path::network, "network"},
       {Path::mixed, "mixed"},

@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "linkgain/analysis/launch_statistics.hpp"
-#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/analysis/program_validity.hpp"
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/build_info.hpp"
@@ -25,6 +24,7 @@
 #include "linkgain/record/warning.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nvml.hpp"
+#include "linkgain/telemetry/program_traffic.hpp"
 
 namespace linkgain {
 namespace {

@@ -384,15 +384,14 @@ Environment environment_of(const Variant& variant, Environment environment) {
 
 std::string chooses_nccl_log(const ExecPlan& plan, const RunPlace& place,
                              const Environment& environment) {
-  constexpr std::string_view kDebug = "NCCL_DEBUG";
-  for (const auto& [name, value] : environment) {
-    if (name.starts_with(kDebug)) return name;
-  }
   std::vector<std::string> words = command_of(plan, place);
   if (plan.server) std::ranges::copy(server_of(plan, place), std::back_inserter(words));
-  const bool is_in_words = std::ranges::any_of(
-      words, [&](const std::string& word) { return word.find(kDebug) != word.npos; });
-  return is_in_words ? std::string(kDebug) : "";
+  for (const char* const name : {"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE"}) {
+    const std::string assignment = fmt::format("{}=", name);
+    const auto sets = [&](const std::string& word) { return word.find(assignment) != word.npos; };
+    if (environment.contains(name) || std::ranges::any_of(words, sets)) return name;
+  }
+  return {};
 }
 
 Environment environment_received(const ExecPlan& plan, int variant,

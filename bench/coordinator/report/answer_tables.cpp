@@ -161,12 +161,17 @@ std::string words_for(const CaseSummary& each, std::size_t variant) {
   return fmt::format("{} {}", is_name ? "in variant" : "with", title);
 }
 
-/// Says what NVLink carried of a program, with each variant.
+/// Says what NVLink carried of a program, with each variant, and which path NCCL's log names.
 std::vector<std::string> traffic_sentences(const CaseSummary& each) {
   std::vector<std::string> seen;
   std::vector<std::string> unseen;
+  std::vector<std::string> logged;
   bool is_elsewhere = false;
   for (std::size_t i = 0; i < each.variants.size(); ++i) {
+    const Path path = each.variants[i].result->path;
+    if (path != Path::nvlink && path != Path::unknown) {
+      logged.push_back(fmt::format("{} {}", readable_path(path), words_for(each, i)));
+    }
     const std::optional<double>& bytes = each.variants[i].nvlink_bytes;
     if (!bytes) {
       unseen.push_back(words_for(each, i));
@@ -176,12 +181,22 @@ std::vector<std::string> traffic_sentences(const CaseSummary& each) {
     seen.push_back(fmt::format("{}{} {}", readable_traffic(*bytes), seen.empty() ? " in a run" : "",
                                words_for(each, i)));
   }
-  if (seen.empty()) return {"Not known: NVLink traffic was not measured."};
-  std::vector<std::string> sentences{fmt::format("NVLink carried {}.", fmt::join(seen, ", "))};
-  if (!unseen.empty()) {
-    sentences.push_back(fmt::format("Its traffic {} was not measured.", fmt::join(unseen, ", ")));
+  std::vector<std::string> sentences;
+  if (!seen.empty()) {
+    sentences.push_back(fmt::format("NVLink carried {}.", fmt::join(seen, ", ")));
   }
-  if (is_elsewhere) sentences.emplace_back("PCIe and host memory are not counted.");
+  if (!logged.empty()) {
+    sentences.push_back(fmt::format("By NCCL's log {}.", fmt::join(logged, ", ")));
+  }
+  if (sentences.empty()) return {"Not known: NVLink traffic was not measured."};
+  if (!unseen.empty()) {
+    sentences.push_back(seen.empty() ? "NVLink's traffic was not measured."
+                                     : fmt::format("NVLink's traffic {} was not measured.",
+                                                   fmt::join(unseen, ", ")));
+  }
+  if (is_elsewhere && logged.empty()) {
+    sentences.emplace_back("PCIe and host memory are not counted.");
+  }
   return sentences;
 }
 
@@ -230,6 +245,11 @@ Table metrics_table(const std::vector<const CaseSummary*>& metrics, Traffic traf
                        const std::optional<double>& bytes = row.summary().nvlink_bytes;
                        const bool is_here = traffic == Traffic::here && row.of == &first;
                        return bytes && is_here ? readable_traffic(*bytes) : "";
+                     }});
+  columns.push_back({{"Path by log", Table::Alignment::left, true, 3}, [&](const RunRow& row) {
+                       const Path path = row.result().path;
+                       const bool is_by_log = path != Path::nvlink && path != Path::unknown;
+                       return row.of == &first && is_by_log ? readable_path(path) : "";
                      }});
   columns.push_back({{"Runs", kRight, false, 1}, [](const RunRow& row) {
                        const VariantSummary& variant = row.summary();

@@ -16,7 +16,7 @@ namespace linkgain {
 enum class Path {
   nvlink,
   pcie_p2p,
-  p2p,  ///< P2P by what the library says; over which wires was not seen
+  p2p,  ///< P2P by what the library says; over which link was not seen
   host_memory,
   network,
   mixed,
@@ -32,7 +32,7 @@ inline constexpr auto kNames<Path> = names<Path>("path", {{Path::nvlink, "nvlink
                                                           {Path::mixed, "mixed"},
                                                           {Path::unknown, "unknown"}});
 
-/// Returns "NVLink", "PCIe P2P", "P2P, wires not seen", "host memory", "network", "mixed",
+/// Returns "NVLink", "PCIe P2P", "P2P, link not seen", "host memory", "network", "mixed",
 /// "unknown".
 std::string_view readable_path(Path path);
 

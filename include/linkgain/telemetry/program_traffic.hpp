@@ -46,7 +46,7 @@ std::optional<bool> nvlink_joins(const Machine& machine, std::span<const RunEvid
 std::vector<std::string> transports_of(std::span<const RunEvidence> runs);
 
 /// Gives NVLink where the median run used it by the counters, else what NCCL's connections say. Of
-/// P2P these do not say over which wires: that is PCIe where nvlink_joins() none, else Path::p2p.
+/// P2P these do not say over which link: that is PCIe where nvlink_joins() none, else Path::p2p.
 /// Unknown where both are silent.
 Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine);
 

@@ -116,7 +116,7 @@ TEST(ProgramValidity, NcclsLogProvesAPathWithoutNvlink) {
   EXPECT_THAT(codes_of({p2p, host}), IsEmpty());
 }
 
-TEST(ProgramValidity, P2pInNcclsLogDoesNotSayOverWhichWires) {
+TEST(ProgramValidity, P2pInNcclsLogDoesNotSayOverWhichLink) {
   for (const std::optional<bool> nvlink : {std::optional(true), std::optional<bool>()}) {
     const ArmEvidence p2p = logged("p2p", "P2P/IPC", nvlink);
     EXPECT_EQ(p2p.path, Path::p2p);
@@ -141,16 +141,6 @@ TEST(ProgramValidity, NvlinksCountersStandAboveNcclsLog) {
   EXPECT_EQ(path_of_program(arm.runs, {}), Path::nvlink);
   arm.runs.front().transports.clear();
   EXPECT_EQ(path_of_program(arm_of("p2p", {0}).runs, {}), Path::unknown) << "nothing was said";
-}
-
-TEST(ProgramValidity, PairsThatTheCommandDidNotUseDecideNothing) {
-  ArmEvidence arm = logged("p2p", "P2P/CUMEM", false);
-  Machine machine;
-  machine.links = {{0, 1, std::nullopt, false}, {1, 2, std::nullopt, true}};
-  EXPECT_EQ(path_of_program(arm.runs, machine), Path::p2p);
-  arm.runs.front().gpus.resize(2);
-  for (int gpu : {0, 1}) arm.runs.front().gpus[gpu] = {.gpu = gpu, .used = true};
-  EXPECT_EQ(path_of_program(arm.runs, machine), Path::pcie_p2p);
 }
 
 TEST(ProgramValidity, VariantsThatChooseNoPathMayMoveTheSame) {
@@ -206,9 +196,8 @@ TEST(ProgramValidity, AnArmIsLikeTheFirstUnlessItsTimeGpusOrLibraryDiffer) {
 TEST(ProgramValidity, AnArmIsJoinedAsTheGpusThatItUsesAre) {
   Record record;
   record.settings.variants = {{"p2p", {}}};
-  record.machine.links = {{.from = 0, .to = 1, .nvlink = true},
-                          {.from = 0, .to = 2, .nvlink = false},
-                          {.from = 1, .to = 2, .nvlink = false}};
+  record.machine.links = {
+      {0, 1, std::nullopt, true}, {0, 2, std::nullopt, false}, {1, 2, std::nullopt, false}};
   ProgramRun& run = record.runs.emplace_back();
   run.variant = "p2p";
   const auto joined = [&](const std::vector<int>& gpus) {

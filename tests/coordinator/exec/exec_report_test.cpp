@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +7,7 @@
 
 #include "exec_records.hpp"
 #include "linkgain/html/run_page.hpp"
+#include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/screen/screen.hpp"
 #include "linkgain/tables/text_lines.hpp"
@@ -136,6 +138,25 @@ TEST(ExecScreen, SaysWhoseSpeedUpARowHas) {
   EXPECT_THAT(shown, HasSubstr(" Speed-up of p2p "));
   EXPECT_THAT(shown, ContainsRegex("host .* 1\\.20x")) << "of a slower variant's row";
   EXPECT_THAT(exec_screen(training(), "", {.columns = 200}), Not(HasSubstr("Speed-up of")));
+}
+
+TEST(ExecScreen, NamesThePathThatNcclsLogDoes) {
+  Record record = training();
+  record.machine.links.front().nvlink = false;
+  for (ProgramRun& run : record.runs) {
+    for (GpuEvidence& gpu : run.evidence.gpus) {
+      gpu.traffic = {};
+      gpu.nvlink_reason = "no NVLink";
+    }
+    run.evidence.transports = {run.variant == "p2p" ? "P2P/CUMEM" : "SHM/direct/direct"};
+  }
+  record.warnings.clear();
+  conclude(record);
+  EXPECT_THAT(record.warnings, testing::IsEmpty());
+  const RunSummary summary(record);
+  expect_golden(fmt::format("{}\n{}\n", exec_screen(record, "", {.columns = 100}),
+                            fmt::join(path_sentences(summary.cases.front()), "\n")),
+                "screen_path.txt");
 }
 
 TEST(ExecScreen, FitsWhateverItHasToSay) {

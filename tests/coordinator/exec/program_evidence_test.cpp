@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <fstream>
 
-#include "linkgain/analysis/program_traffic.hpp"
 #include "linkgain/analysis/program_validity.hpp"
 #include "linkgain/base/environment.hpp"
 #include "linkgain/process/process.hpp"
+#include "linkgain/telemetry/program_traffic.hpp"
 #include "support/process_support.hpp"
 #include "support/program.hpp"
 #include "support/scoped_environment.hpp"
