@@ -11,6 +11,10 @@ foreach(_program linkgain linkgain-bench)
   install(FILES scripts/completions/linkgain.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
     RENAME ${_program}.fish COMPONENT ${_program})
 endforeach()
+# What exec's variant no-p2p preloads: linkgain looks for it beside its own folder, wherever both were moved to.
+if(TARGET linkgain_no_p2p)
+  install(TARGETS linkgain_no_p2p LIBRARY DESTINATION lib/linkgain COMPONENT linkgain)
+endif()
 # Of linkgain's subcommand bench and of the worker there is one page by that name: the worker's.
 install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT linkgain PATTERN linkgain-bench.1 EXCLUDE)
 install(FILES docs/man/linkgain-bench.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT linkgain-bench)
