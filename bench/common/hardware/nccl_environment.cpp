@@ -1,5 +1,8 @@
 #include "linkgain/hardware/nccl_environment.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -162,9 +165,24 @@ const EnvironmentVariable* known_variable(std::string_view name) {
 
 bool forbids_p2p(std::string_view name, std::string_view value) {
   if (name == "NCCL_P2P_DISABLE") return number_of(value) == 1;
+  if (name == "LD_PRELOAD") return value.find(kNoP2pLibrary) != std::string_view::npos;
   if (name != "NCCL_P2P_LEVEL" || value.empty()) return false;
   const bool is_number = value.front() >= '0' && value.front() <= '9';
   return value == "LOC" || (is_number && number_of(value) == 0);
+}
+
+std::string what_bypasses(std::string_view assignment, const std::vector<std::string>& refused) {
+  if (!assignment.starts_with(kPreload)) {
+    return fmt::format(
+        "{} does not close what bypasses it: NVLink multicast (NCCL_NVLS_ENABLE=0), symmetric "
+        "windows (NCCL_WIN_ENABLE=0), a program's own copies and all-reduces (vLLM: "
+        "--disable-custom-all-reduce)",
+        assignment.substr(0, assignment.find('=')));
+  }
+  return fmt::format(
+      "no-p2p was bypassed, by managed memory or by a process that does not load the library "
+      "(static, setuid, in a container); the library refused {}",
+      refused.empty() ? "nothing" : fmt::format("{}", fmt::join(refused, ", ")));
 }
 
 bool is_harmless(const EnvironmentVariable& variable, std::string_view value) {

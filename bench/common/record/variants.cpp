@@ -43,6 +43,13 @@ bool is_identifier_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
 }
 
+/// Returns where the library lies beside this program, as it is installed and built.
+fs::path no_p2p_library() {
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  return (program.parent_path() / "../lib/linkgain" / kNoP2pLibrary).lexically_normal();
+}
+
 /// Parses what stands behind a variant's colon. `known`: the built-in ones, of which the first part
 /// may name one; the variant has its name then.
 Variant parse_parts(std::string_view text, std::string_view whole,
@@ -65,7 +72,9 @@ Variant parse_parts(std::string_view text, std::string_view whole,
       last = key == "nccl"     ? &variant.nccl
              : key == "worker" ? &variant.worker
                                : &variant.environment[key];
-      *last = part.substr(equals + 1);
+      // What a built-in variant has loaded first comes before what the user's has.
+      const bool adds = key == kPreload && !last->empty();
+      *last = (adds ? *last + ":" : "") + part.substr(equals + 1);
       if (last->empty() && (last == &variant.nccl || last == &variant.worker)) {
         throw UsageError(fmt::format("variant '{}': {}= names no path", whole, key));
       }
@@ -129,6 +138,28 @@ void set_nccl(Variant& variant, const VariantContext& context) {
   }
 }
 
+/// Names the library of no-p2p by its path, before what programs load by LD_PRELOAD anyway.
+void set_preload(Variant& variant) {
+  const auto set = variant.environment.find(kPreload);
+  if (set == variant.environment.end() || !set->second.starts_with(kNoP2pLibrary)) return;
+  const fs::path library = no_p2p_library();
+  std::error_code ignored;
+  if (!fs::is_regular_file(library, ignored)) {
+    throw UsageError(fmt::format("no-p2p needs {}, which is not there", library.string()),
+                     "install linkgain whole, by a package or cmake --install: the library is in "
+                     "its lib/linkgain");
+  }
+  if (library.string().find_first_of(": ") != std::string::npos) {
+    throw UsageError(fmt::format("no-p2p: LD_PRELOAD cannot name {}", library.string()),
+                     "install linkgain in a folder whose path has no blank or colon");
+  }
+  const bool is_alone = set->second == kNoP2pLibrary;
+  const std::string others = is_alone
+                                 ? value_of(current_environment(), kPreload)
+                                 : set->second.substr(std::string_view(kNoP2pLibrary).size() + 1);
+  set->second = library.string() + (others.empty() ? "" : ":" + others);
+}
+
 void set_worker(Variant& variant, const VariantContext& context) {
   if (context.backend == BackendKind::exec) {
     throw UsageError(
@@ -173,10 +204,14 @@ std::vector<Variant> built_in_variants(const VariantContext& context) {
   if (context.backend == BackendKind::mpi) return mpi_variants(context.several_hosts);
   Environment net = without_nvlink();
   net["NCCL_SHM_DISABLE"] = "1";
-  return {{"p2p", {}},
-          {"host", without_nvlink()},
-          {"p2p-sys", {{"NCCL_P2P_LEVEL", "SYS"}}},
-          {"net", net}};
+  std::vector<Variant> variants{{"p2p", {}},
+                                {"host", without_nvlink()},
+                                {"p2p-sys", {{"NCCL_P2P_LEVEL", "SYS"}}},
+                                {"net", net}};
+  if (context.backend == BackendKind::exec) {
+    variants.push_back({"no-p2p", {{kPreload, kNoP2pLibrary}}});
+  }
+  return variants;
 }
 
 std::vector<Variant> default_variants(const VariantContext& context) {
@@ -230,6 +265,7 @@ Variant parse_variant(std::string_view text, const VariantContext& context) {
 
 Variant with_files(Variant variant, const VariantContext& context) {
   if (!variant.nccl.empty()) set_nccl(variant, context);
+  if (context.backend == BackendKind::exec) set_preload(variant);
   if (!variant.worker.empty()) set_worker(variant, context);
   return variant;
 }

@@ -112,18 +112,16 @@ void judge_forbidden(const ArmEvidence& arm, double most, std::vector<Warning>& 
   const std::vector<double> own = wrong_runs(SharedGpus::leave_out);
   const std::vector<double> all = wrong_runs(SharedGpus::count);
   if (!own.empty()) {
-    warnings.push_back(
-        {name_of(WarningCode::exec_path),
-         fmt::format("{}: {} is set, and yet {}{}", arm.variant, arm.forbidding,
-                     use_text(own, arm.runs.size()),
-                     used_gpus(arm.runs).empty()
-                         ? "; others may have moved it: the driver did not show "
-                           "on which GPUs the command ran"
-                         : ""),
-         fmt::format("{} does not close what bypasses it: NVLink multicast "
-                     "(NCCL_NVLS_ENABLE=0), symmetric windows (NCCL_WIN_ENABLE=0), a program's "
-                     "own copies and all-reduces (vLLM: --disable-custom-all-reduce)",
-                     arm.forbidding.substr(0, arm.forbidding.find('=')))});
+    std::set<std::string> refused;
+    for (const RunEvidence& run : arm.runs) refused.insert(run.refused.begin(), run.refused.end());
+    warnings.push_back({name_of(WarningCode::exec_path),
+                        fmt::format("{}: {} is set, and yet {}{}", arm.variant, arm.forbidding,
+                                    use_text(own, arm.runs.size()),
+                                    used_gpus(arm.runs).empty()
+                                        ? "; others may have moved it: the driver did not show "
+                                          "on which GPUs the command ran"
+                                        : ""),
+                        what_bypasses(arm.forbidding, {refused.begin(), refused.end()})});
   } else if (!all.empty()) {
     warnings.push_back(
         {name_of(WarningCode::exec_neighbours),

@@ -17,9 +17,10 @@ namespace {
 /// `value_of_name` gives; empty where none does.
 template <typename ValueOfName>
 std::string forbidding_assignment(const ValueOfName& value_of_name) {
-  for (const char* name : {"NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"}) {
+  for (const char* name : {kPreload, "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"}) {
     const std::string value = value_of_name(name);
-    if (forbids_p2p(name, value)) return fmt::format("{}={}", name, value);
+    if (!forbids_p2p(name, value)) continue;
+    return fmt::format("{}={}", name, name == std::string_view(kPreload) ? kNoP2pLibrary : value);
   }
   return {};
 }

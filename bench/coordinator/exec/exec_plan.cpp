@@ -12,6 +12,7 @@
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/exec/command_words.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/recorded_variables.hpp"
 #include "linkgain/record/variants.hpp"
@@ -522,8 +523,9 @@ std::optional<Warning> container_warning(const ExecPlan& plan,
   }
   if (names.empty()) return std::nullopt;
   const std::string all = fmt::format("{}", fmt::join(names, ", "));
-  const bool is_p2p = std::ranges::any_of(
-      names, [](const std::string& name) { return name.starts_with("NCCL_P2P_"); });
+  const bool is_p2p = std::ranges::any_of(names, [](const std::string& name) {
+    return name.starts_with("NCCL_P2P_") || name == kPreload;
+  });
   Warning warning = warning_of(
       WarningCode::exec_container,
       fmt::format("{} of the variants {} not reach the program{}", all,

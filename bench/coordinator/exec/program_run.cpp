@@ -27,6 +27,7 @@
 #include "linkgain/process/process.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/watch/program_evidence.hpp"
+#include "refusal_log.hpp"
 
 namespace linkgain {
 namespace {
@@ -171,6 +172,7 @@ class Run {
     if (watched_) {
       report_.evidence = gpus_.end();
       note_transports();
+      report_.evidence.refused = refusals_.functions();
       report_.received = received_in_run(plan_, report_.place, gpus_.processes(), environment_);
     }
     report_.evidence.cost_s += reading_cost_ + report_.waited.value;
@@ -223,6 +225,7 @@ class Run {
   Environment environment_;
   Environment of_program_;  ///< the command's and the server's: that, and what has NCCL log
   std::optional<NcclLogFiles> nccl_logs_;
+  RefusalLog refusals_{environment_};
   std::filesystem::path log_;  ///< of the command and of those before and after it
   std::filesystem::path server_log_;
   RunReport report_;

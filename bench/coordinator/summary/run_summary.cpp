@@ -23,7 +23,7 @@ namespace {
 bool differ_in_transport(const Environment& own, const Environment& others) {
   return std::ranges::all_of(own, [&](const auto& each) {
     const EnvironmentVariable* const known = known_variable(each.first);
-    return value_of(others, each.first) == each.second ||
+    return value_of(others, each.first) == each.second || forbids_p2p(each.first, each.second) ||
            (known != nullptr && known->affects == Affects::transport);
   });
 }

@@ -53,7 +53,7 @@ void declare_what(CommandLine& line, ExecOptions& options) {
   const auto add_each = [&](const char* name, std::vector<std::string>& values, const char* help) {
     return app.add_option(name, values, help)->allow_extra_args(false);
   };
-  add_variants(line, options.variants, "p2p, host, p2p-sys, net", {BackendKind::nccl})
+  add_variants(line, options.variants, "p2p, host, p2p-sys, net, no-p2p", {BackendKind::exec})
       ->allow_extra_args(false)
       ->default_str("p2p and host");
   add_each("--args", options.arguments,

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace linkgain {
 
@@ -27,11 +28,20 @@ struct EnvironmentVariable {
 /// lives as long as the program.
 const EnvironmentVariable* known_variable(std::string_view name);
 
+/// Names the libraries that a program loads before its own.
+inline constexpr const char* kPreload = "LD_PRELOAD";
+/// The library of ours that refuses peer access to the program that loads it.
+inline constexpr const char* kNoP2pLibrary = "liblinkgain_no_p2p.so";
+
 /// Returns whether this assignment keeps NCCL from P2P altogether, read as NCCL reads it
 /// (src/graph/paths.cc, ncclGetLevel): NCCL_P2P_DISABLE is 1 as a number of any base, with anything
 /// after it; NCCL_P2P_LEVEL is LOC in these letters, as other cases are ignored, or begins with a
-/// number that is 0.
+/// number that is 0. LD_PRELOAD keeps every program from P2P that loads kNoP2pLibrary by it.
 bool forbids_p2p(std::string_view name, std::string_view value);
+
+/// Says what such an assignment does not close, and what to do about it. `refused`: the functions
+/// that kNoP2pLibrary refused.
+std::string what_bypasses(std::string_view assignment, const std::vector<std::string>& refused);
 
 /// Returns whether `value` leaves things as they are without the variable.
 bool is_harmless(const EnvironmentVariable& variable, std::string_view value);

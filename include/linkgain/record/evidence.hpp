@@ -108,7 +108,9 @@ struct RunEvidence {
   /// The kinds of NCCL's connections in its log, each once: "P2P/CUMEM", "SHM/direct/direct".
   std::vector<std::string> transports{};
   std::string transports_reason{};  ///< why NCCL's log was not read; empty where it was
-  Neighbours neighbours{};          ///< times count from the run's begin
+  /// Functions of the driver that refused peer access, by no-p2p's library.
+  std::vector<std::string> refused{};
+  Neighbours neighbours{};  ///< times count from the run's begin
   /// Processor time of looking and reading, and the time in which the program waited for a reader.
   double cost_s = 0.0;
   bool operator==(const RunEvidence&) const = default;

@@ -412,6 +412,8 @@ void describe_members(auto& visit, json::Is<RunEvidence> auto& evidence) {
               "kinds of NCCL's connections by its log; absent in older records");
   visit.later("transports_reason", evidence.transports_reason,
               "why NCCL's log was not read; empty where it was, absent in older records");
+  visit.sparse("refused", evidence.refused,
+               "functions of the driver that refused peer access, by no-p2p's library");
   visit("neighbours", evidence.neighbours);
   visit("cost_s", evidence.cost_s,
         "processor time of looking and reading, and the time in which the program waited for "

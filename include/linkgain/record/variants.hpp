@@ -17,6 +17,7 @@ struct VariantContext {
 };
 
 /// Lists the variants that a backend knows by name. nccl: p2p (nothing forced), host, p2p-sys, net;
+/// exec: these and no-p2p, which has programs load a library that refuses peer access;
 /// mpi: shared-memory, tcp. With several hosts MPI's ranks talk TCP from host to host in both, over
 /// whatever interfaces Open MPI chooses; on one, tcp is over its loopback interface.
 std::vector<Variant> built_in_variants(const VariantContext& context);
@@ -46,7 +47,8 @@ Variant parse_variant(std::string_view text, const VariantContext& context);
 
 /// Returns the variant with its files looked for. `nccl`, a file, its folder or that of a wheel,
 /// becomes the file without links: workers open it by LINKGAIN_NCCL, programs (BackendKind::exec)
-/// by its folder in LD_LIBRARY_PATH. With several hosts it may be missing here. `worker` becomes
+/// by its folder in LD_LIBRARY_PATH. With several hosts it may be missing here. Programs get the
+/// library of no-p2p by its path, before what LD_PRELOAD names already. `worker` becomes
 /// the program. Throws UsageError for what is not there, or goes with another backend.
 Variant with_files(Variant variant, const VariantContext& context);
 

@@ -185,6 +185,8 @@ TEST(ForbidsP2p, ReadsValuesAsNcclDoes) {
     EXPECT_FALSE(forbids_p2p("NCCL_P2P_LEVEL", value)) << value;
   }
   EXPECT_FALSE(forbids_p2p("NCCL_SHM_DISABLE", "1"));
+  EXPECT_TRUE(forbids_p2p("LD_PRELOAD", "/usr/lib/linkgain/liblinkgain_no_p2p.so:libother.so"));
+  EXPECT_FALSE(forbids_p2p("LD_PRELOAD", "libother.so"));
 }
 
 TEST(RemedyFor, IsWhatEndedTheSampling) {
