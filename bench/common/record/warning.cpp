@@ -1,8 +1,12 @@
 #include "linkgain/record/warning.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <regex>
 #include <utility>
 
 #include "linkgain/cases/case_label.hpp"
@@ -249,6 +253,17 @@ bool has(const Record& record, WarningCode code) {
                              [code](const Warning& warning) { return is(warning, code); });
 }
 
+/// Tells whether a warning of an older version says no more than that a hypervisor took less than
+/// kMuchStolen of each rank's processor.
+bool is_of_little_stolen(const Record& record, const Warning& warning) {
+  static const std::regex alone(
+      "while measuring,? a hypervisor took ([0-9]{1,4}[.][0-9]{2}) processors' time .*");
+  std::smatch found;
+  return is(warning, host_load) && std::regex_match(warning.text, found, alone) &&
+         warning.text.find(';') == std::string::npos &&
+         std::stod(found[1]) <= kMuchStolen * static_cast<double>(record.machine.ranks.size());
+}
+
 }  // namespace
 
 std::span<const WarningRow> warning_rows() { return kRows; }
@@ -272,9 +287,26 @@ std::string label_of(const Warning& warning) {
 
 bool is(const Warning& warning, WarningCode code) { return row_of(warning).code == code; }
 
-void drop_derived(std::vector<Warning>& warnings) {
-  std::erase_if(warnings, [](const Warning& warning) {
-    return row_of(warning).origin != WarningOrigin::run;
+bool disturbs(const Warning& warning) {
+  static constexpr WarningCode kDisturbing[] = {busy_gpu,        exec_neighbours, links_disturbed,
+                                                busy_processors, host_load,       oversubscribed,
+                                                disturbed};
+  return std::ranges::find(kDisturbing, row_of(warning).code) != std::end(kDisturbing);
+}
+
+std::string disturbed_by(std::span<const Warning> warnings) {
+  std::vector<std::string> codes;
+  for (const Warning& warning : warnings) {
+    if (disturbs(warning) && std::ranges::find(codes, warning.code) == codes.end()) {
+      codes.push_back(warning.code);
+    }
+  }
+  return fmt::format("{}", fmt::join(codes, " "));
+}
+
+void drop_derived(Record& record) {
+  std::erase_if(record.warnings, [&](const Warning& warning) {
+    return row_of(warning).origin != WarningOrigin::run || is_of_little_stolen(record, warning);
   });
 }
 

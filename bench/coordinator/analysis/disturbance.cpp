@@ -52,7 +52,8 @@ std::string disturbance_text(const Disturbance& disturbance) {
 std::vector<Warning> disturbance_warnings(const std::string& run,
                                           const std::vector<DisturbedCase>& cases,
                                           const std::optional<Neighbours>& neighbours,
-                                          const std::optional<LinkErrors>& errors) {
+                                          const std::optional<LinkErrors>& errors,
+                                          const std::vector<Warning>& own) {
   std::vector<std::string> others;
   if (neighbours) {
     for (const GpuNeighbour& each : neighbours->seen) others.push_back(neighbour_text(each));
@@ -71,6 +72,10 @@ std::vector<Warning> disturbance_warnings(const std::string& run,
   if (!others.empty()) {
     warnings.push_back({name_of(WarningCode::neighbours),
                         fmt::format("in {} {}", run, first_named(others)), kNeighbourAdvice});
+  }
+  for (const Warning& each : own) {
+    if (!disturbs(each) || is(each, WarningCode::busy_gpu)) continue;
+    warnings.push_back({each.code, fmt::format("in {} {}", run, each.text), each.advice});
   }
   if (!disturbed.empty()) {
     warnings.push_back({name_of(WarningCode::disturbed),
@@ -100,7 +105,7 @@ std::vector<Warning> disturbance_warnings(const std::string& run, const Record& 
                        disturbance_of(record, variant)});
     }
   }
-  return disturbance_warnings(run, cases, record.neighbours, record.link_errors);
+  return disturbance_warnings(run, cases, record.neighbours, record.link_errors, record.warnings);
 }
 
 }  // namespace linkgain

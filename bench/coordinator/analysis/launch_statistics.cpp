@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <regex>
 #include <string>
 #include <utility>
 
@@ -413,24 +412,7 @@ Path path_of(const Machine& machine, const Case& definition, const VariantResult
   return variant.evidence ? path_by_evidence(path, *variant.evidence) : path;
 }
 
-namespace {
-
-/// Tells whether a warning of an older version says no more than that a hypervisor took less than
-/// kMuchStolen of each rank's processor.
-bool is_of_little_stolen(const Record& record, const Warning& warning) {
-  static const std::regex alone(
-      "while measuring,? a hypervisor took ([0-9]{1,4}[.][0-9]{2}) processors' time .*");
-  std::smatch found;
-  return is(warning, WarningCode::host_load) && std::regex_match(warning.text, found, alone) &&
-         warning.text.find(';') == std::string::npos &&
-         std::stod(found[1]) <= kMuchStolen * static_cast<double>(record.machine.ranks.size());
-}
-
-}  // namespace
-
 void summarise(Record& record) {
-  std::erase_if(record.warnings,
-                [&](const Warning& warning) { return is_of_little_stolen(record, warning); });
   const std::map<std::string, Path> programs = paths_of_programs(record);
   for (CaseResult& result : record.cases) {
     if (result.samples.empty()) continue;

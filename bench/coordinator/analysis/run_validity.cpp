@@ -526,7 +526,7 @@ void judge_runs(Record& record) {
 }  // namespace
 
 ExitCode judge(Record& record, const std::vector<OperationKind>& named) {
-  drop_derived(record.warnings);
+  drop_derived(record);
   summarise(record);
   note_exposed_communication(record);
   warn_of_inherited(record);

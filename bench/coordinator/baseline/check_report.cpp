@@ -184,6 +184,7 @@ std::string summary_text(const CheckResult& result) {
   const std::vector<std::string> rest = counts(result, false);
   if (!rest.empty()) text += fmt::format("; {}", fmt::join(rest, ", "));
   if (added > 0) text += fmt::format("; {} not in the baseline", added);
+  if (std::ranges::any_of(result.warnings, disturbs)) text += "; disturbed by other work";
   return text + std::string(coverage_clause(coverage_of(result)));
 }
 
@@ -328,13 +329,13 @@ void add_coverage(Document& document, const CheckResult& result) {
 constexpr const char* kCsvHeader =
     "case,variant,verdict,fails,headline,reference_s,time_s,reference_launches,launches,shift,"
     "shift_low,shift_high,lower,upper,launches_to_settle,baseline_too,reason,"
-    "disturbed_samples,level_change,judged_by,runs_to_settle\n";
+    "disturbed_samples,level_change,judged_by,runs_to_settle,disturbed_by\n";
 
 std::string share_field(const std::optional<double>& share) {
   return share ? fmt::format("{:.6g}", *share) : std::string();
 }
 
-std::string csv_row(const CaseCheck& check) {
+std::string csv_row(const CaseCheck& check, const std::string& by) {
   const std::optional<Settling>& settling = check.settling;
   const std::string number = settling ? fmt::format("{}", settling->launches) : std::string();
   const bool runs = check.replicate == Replicate::run;
@@ -359,7 +360,8 @@ std::string csv_row(const CaseCheck& check) {
       csv_field(check.disturbance.samples),
       csv_field(check.disturbance.level_change),
       check.interval ? std::string(name_of(check.replicate)) : std::string(),
-      runs ? number : std::string()};
+      runs ? number : std::string(),
+      by};
   return fmt::format("{}\n", fmt::join(fields, ","));
 }
 
@@ -462,7 +464,8 @@ Document check_report(const CheckResult& result, const std::string& pictures) {
 
 std::string check_csv(const CheckResult& result) {
   std::string text = kCsvHeader;
-  for (const CaseCheck& check : result.cases) text += csv_row(check);
+  const std::string by = disturbed_by(result.warnings);
+  for (const CaseCheck& check : result.cases) text += csv_row(check, by);
   return text;
 }
 
@@ -494,6 +497,8 @@ std::string check_prometheus(const CheckResult& result) {
   add_exit_status(text, exit_code_of(result));
   text.gauge("linkgain_check_started_timestamp_seconds", "When the latest run checked began.");
   text.value(latest_start(result));
+  text.gauge("linkgain_check_disturbed", "1 where other work disturbed a run checked.");
+  text.value(disturbed_by(result.warnings).empty() ? 0.0 : 1.0);
   text.gauge("linkgain_check_cases", "Cases and variants by verdict.");
   for (const Verdict verdict : kVerdictsOfChecks) {
     text.value(count_of(result, verdict), {{"verdict", name_of(verdict)}});

@@ -113,7 +113,8 @@ void add_run(std::vector<Warning>& cautions, const RunFigures& run) {
     cases.push_back(
         {fmt::format("{} with {}", figures.name, figures.variant), figures.disturbance});
   }
-  const auto disturbances = disturbance_warnings(run.name, cases, run.neighbours, run.link_errors);
+  const auto disturbances =
+      disturbance_warnings(run.name, cases, run.neighbours, run.link_errors, run.warnings);
   cautions.insert(cautions.end(), disturbances.begin(), disturbances.end());
 }
 

@@ -14,6 +14,7 @@
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/compare/run_comparison.hpp"
 #include "linkgain/record/record_members.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/statistics/statistics.hpp"
 #include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/document.hpp"
@@ -196,7 +197,11 @@ Document comparison_report(const RunComparison& comparison, Metric metric,
                            const std::string& pictures) {
   Document document;
   const bool is_of_others = measured_other_things(comparison);
-  if (!comparison.cases.empty()) document.paragraph(answer_of(comparison));
+  if (!comparison.cases.empty()) {
+    const bool is_disturbed = std::ranges::any_of(cautions_of(comparison), disturbs);
+    document.paragraph(answer_of(comparison) +
+                       (is_disturbed ? " Other work disturbed a run: see the cautions." : ""));
+  }
   if (!pictures.empty()) document.figure(pictures);
   if (!comparison.cases.empty() && !is_of_others) add_headline(document, comparison);
   for (const auto& [when, run] :
@@ -261,6 +266,11 @@ std::string end_of(All, Each each) {
   return each.speed_up ? csv_field(end(each.speed_up->interval)) : std::string();
 }
 
+template <const RunFigures* RunComparison::*run>
+std::string disturbed_by_of(All all, Each) {
+  return disturbed_by((all.*run)->warnings);
+}
+
 std::string csv_text(std::string_view words) { return csv_field(words); }
 
 constexpr Side kBefore = &CaseComparison::before;
@@ -298,6 +308,8 @@ constexpr CsvColumn kCsvColumns[] = {
     {"after_disturbed_samples", disturbed_of<kAfter, &Disturbance::samples>},
     {"before_level_change", disturbed_of<kBefore, &Disturbance::level_change>},
     {"after_level_change", disturbed_of<kAfter, &Disturbance::level_change>},
+    {"before_disturbed_by", disturbed_by_of<&RunComparison::before>},
+    {"after_disturbed_by", disturbed_by_of<&RunComparison::after>},
 };
 
 }  // namespace

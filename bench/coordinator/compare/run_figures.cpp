@@ -59,6 +59,7 @@ RunFigures figures_of(const Record& record, const std::string& name) {
   run.settings = record.settings;
   run.neighbours = record.neighbours;
   run.link_errors = record.link_errors;
+  run.warnings = record.warnings;
   for (const CaseResult& result : record.cases) {
     for (std::size_t variant = 0; variant < result.variants.size(); ++variant) {
       run.cases.push_back(case_figures(record, result, variant));

@@ -13,6 +13,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/fleet/fleet.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/record/warning.hpp"
 
 namespace linkgain {
 namespace {
@@ -238,11 +239,16 @@ void look_at_links(const FleetRecord& record, const Kind& peers, Findings& findi
 /// Tells of others' work, which explains what is slow, and is nothing against the node.
 void look_at_disturbance(const FleetRecord& record, FleetNode& node, Findings& findings) {
   node.neighbours = record.neighbours;
+  node.disturbed_by = disturbed_by(record.disturbing);
   for (const FleetValue& value : record.values) {
     node.disturbed_samples += value.disturbed_samples;
     node.level_changes += value.level_changed ? 1 : 0;
   }
   if (node.neighbours.value_or(0) > 0) findings.add(NodeState::ok, "others were seen on its GPUs");
+  for (const Warning& each : record.disturbing) {
+    if (is(each, WarningCode::busy_gpu)) continue;  // the others that were seen
+    findings.add(NodeState::ok, "what may make it slower: " + each.text);
+  }
   if (node.disturbed_samples > 0) {
     findings.add(NodeState::ok, fmt::format("other processes were active in {}",
                                             counted(node.disturbed_samples, "sample", "samples")));

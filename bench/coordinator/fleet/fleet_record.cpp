@@ -108,7 +108,6 @@ FleetRecord head_of(const Record& record) {
   FleetRecord own;
   own.started = record.started;
   own.status = record.status;
-  own.wrong_path = has_warning(record, ExitCode::wrong_path);
   own.is_out_of_time = is_out_of_time(record);
   own.cause = cause_of(record);
   own.launches = record.settings.launches;
@@ -121,6 +120,12 @@ FleetRecord head_of(const Record& record) {
   if (record.link_errors) own.errors = grown_counters(*record.link_errors);
   own.machine = record.machine;
   return own;
+}
+
+/// Takes over what the record's warnings say, once they are derived.
+void add_warnings(FleetRecord& own, const Record& record) {
+  own.wrong_path = has_warning(record, ExitCode::wrong_path);
+  std::ranges::copy_if(record.warnings, std::back_inserter(own.disturbing), disturbs);
 }
 
 FleetRecord fleet_record_of_whole(Record record, FleetNames& names) {
@@ -212,7 +217,7 @@ bool lacks_nothing(const Record& record, const SampleTable& samples) {
 std::optional<FleetRecord> fleet_record_of_columns(RecordDocument document, FleetNames& names) {
   Record& record = document.record;
   if (record.settings.program || record.status != RunStatus::complete) return std::nullopt;
-  drop_derived(record.warnings);
+  drop_derived(record);
   FleetRecord fleet = head_of(record);
   const std::vector<Gathered> all = gather(record, document.samples, fleet);
   auto own = all.begin();
@@ -249,7 +254,7 @@ std::optional<FleetRecord> fleet_record_of_columns(RecordDocument document, Flee
   }
   if (!lacks_nothing(record, document.samples)) return std::nullopt;
   judge_paths(record);
-  fleet.wrong_path = has_warning(record, ExitCode::wrong_path);
+  add_warnings(fleet, record);
   return fleet;
 }
 
@@ -314,6 +319,7 @@ std::uint32_t FleetNames::number_of(std::string_view case_name, std::string_view
 
 FleetRecord fleet_record_of(const Record& record, FleetNames& names) {
   FleetRecord own = head_of(record);
+  add_warnings(own, record);
   const LaunchMeans means = launch_means(record);
   for (std::size_t place = 0; place < record.cases.size(); ++place) {
     const CaseResult& result = record.cases[place];

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kHeader =
     "host,state,machine,slowdown,worst_case,worst_variant,slow_cases,judged_cases,blame,findings,"
-    "drain,record,disturbed_samples,level_changes,neighbours\n";
+    "drain,record,disturbed_samples,level_changes,neighbours,disturbed_by\n";
 
 std::string findings_of(const FleetNode& node) {
   return fmt::format("{}", fmt::join(node.findings, "; "));
@@ -219,7 +219,8 @@ std::string fleet_csv(const FleetReport& report) {
                                           csv_field(std::string_view(node.record.string())),
                                           known(node, node.disturbed_samples),
                                           fmt::format("{}", node.level_changes),
-                                          known(node, node.neighbours.value_or(0))};
+                                          known(node, node.neighbours.value_or(0)),
+                                          node.disturbed_by};
     text += fmt::format("{}\n", fmt::join(fields, ","));
   }
   return text;
@@ -251,6 +252,11 @@ constexpr std::array kNodeMetrics{
                [](const FleetNode& node) -> std::optional<double> {
                  if (!node.neighbours) return std::nullopt;
                  return node.disturbed_samples;
+               }},
+    NodeMetric{"linkgain_fleet_node_disturbed", "1 where other work disturbed its run.",
+               [](const FleetNode& node) -> std::optional<double> {
+                 if (node.started.empty()) return std::nullopt;
+                 return node.disturbed_by.empty() ? 0.0 : 1.0;
                }},
     NodeMetric{"linkgain_fleet_node_started_timestamp_seconds", "When its run began.",
                [](const FleetNode& node) { return timestamp_of(node.started); }},
@@ -317,7 +323,8 @@ Out write_node(const FleetNode& node) {
           {"record", node.record.string()},
           {"disturbed_samples", node.disturbed_samples},
           {"level_changes", node.level_changes},
-          {"neighbours", nullable(node.neighbours)}};
+          {"neighbours", nullable(node.neighbours)},
+          {"disturbed_by", node.disturbed_by}};
 }
 
 }  // namespace

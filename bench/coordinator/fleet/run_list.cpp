@@ -86,6 +86,7 @@ ListedRun listed(const std::filesystem::path& file) {
     run.measured = static_cast<int>(std::ranges::count_if(
         record.cases, [](const CaseResult& result) { return !result.samples.empty(); }));
     run.status = ending_of(record);
+    run.disturbed_by = disturbed_by(record.warnings);
     add_result(record, run);
   } catch (const json::OtherVersion&) {
     run.status = kUnreadable;
@@ -109,7 +110,9 @@ std::string count_of(const ListedRun& run) {
 }
 
 Tone tone_of(const ListedRun& run) {
-  if (run.status == name_of(RunStatus::complete)) return Tone::plain;
+  if (run.status == name_of(RunStatus::complete)) {
+    return run.disturbed_by.empty() ? Tone::plain : Tone::doubtful;
+  }
   const std::array doubtful{name_of(RunStatus::unfinished), kEndedByBudget,
                             name_of(RunStatus::interrupted)};
   const bool is_doubtful = std::ranges::find(doubtful, run.status) != doubtful.end();
@@ -234,31 +237,40 @@ Table run_list(const std::vector<ListedRun>& runs, const std::filesystem::path& 
                {.title = "Status", .leave_out = 6},
                {.title = "Result", .needs_values = true, .leave_out = 7}});
   for (const ListedRun& run : runs) {
-    table.add_row({visible(run.path.lexically_relative(folder).string()), when(run), run.label,
-                   run.machine, run.profile, count_of(run), toned(run.status, tone_of(run)),
-                   run.result.empty() ? run.no_result : run.result});
+    table.add_row(
+        {visible(run.path.lexically_relative(folder).string()), when(run), run.label, run.machine,
+         run.profile, count_of(run),
+         toned(run.status + (run.disturbed_by.empty() ? "" : ", disturbed"), tone_of(run)),
+         run.result.empty() ? run.no_result : run.result});
   }
   return table;
 }
 
 std::string run_list_csv(const std::vector<ListedRun>& runs) {
-  std::string text = "started,label,machine,profile,cases,measured,status,path,result,no_result\n";
+  std::string text =
+      "started,label,machine,profile,cases,measured,status,path,result,no_result,disturbed_by\n";
   for (const ListedRun& run : runs) {
-    text +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{}\n", csv_field(run.started), csv_field(run.label),
-                    csv_field(run.machine), csv_field(run.profile), run.cases, run.measured,
-                    run.status, csv_field(run.path.string()), csv_field(run.result), run.no_result);
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(run.started),
+                        csv_field(run.label), csv_field(run.machine), csv_field(run.profile),
+                        run.cases, run.measured, run.status, csv_field(run.path.string()),
+                        csv_field(run.result), run.no_result, run.disturbed_by);
   }
   return text;
 }
 
 std::string run_list_json(const std::vector<ListedRun>& runs) {
   const auto write = [](const ListedRun& run) {
-    return json::Out{{"started", run.started}, {"label", run.label},
-                     {"machine", run.machine}, {"profile", run.profile},
-                     {"cases", run.cases},     {"measured", run.measured},
-                     {"status", run.status},   {"path", run.path.string()},
-                     {"result", run.result},   {"no_result", run.no_result}};
+    return json::Out{{"started", run.started},
+                     {"label", run.label},
+                     {"machine", run.machine},
+                     {"profile", run.profile},
+                     {"cases", run.cases},
+                     {"measured", run.measured},
+                     {"status", run.status},
+                     {"path", run.path.string()},
+                     {"result", run.result},
+                     {"no_result", run.no_result},
+                     {"disturbed_by", run.disturbed_by}};
   };
   return json::document_text(
       {{"schema", "linkgain.runs/1"}, {"runs", json::array_of(runs, write)}});

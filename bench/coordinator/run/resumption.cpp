@@ -72,7 +72,7 @@ void number_samples(Record& record) {
 
 /// Leaves out verdicts, which are found again at the end.
 void leave_out_verdicts(Record& record) {
-  drop_derived(record.warnings);
+  drop_derived(record);
   std::erase_if(record.warnings, [](const Warning& warning) {
     return is(warning, WarningCode::operation_not_measured);
   });

@@ -33,11 +33,13 @@ struct DisturbedCase {
 };
 
 /// Says what a reader must know before believing that a run differs from another, or that nothing
-/// is wrong: "neighbours", "disturbed", "level-change", "link-errors".
+/// is wrong: "neighbours", "disturbed", "level-change", "link-errors", and the run's `own`
+/// warnings of what disturbed it. Of busy GPUs "neighbours" tells.
 std::vector<Warning> disturbance_warnings(const std::string& run,
                                           const std::vector<DisturbedCase>& cases,
                                           const std::optional<Neighbours>& neighbours,
-                                          const std::optional<LinkErrors>& errors);
+                                          const std::optional<LinkErrors>& errors,
+                                          const std::vector<Warning>& own);
 std::vector<Warning> disturbance_warnings(const std::string& run, const Record& record);
 
 }  // namespace linkgain

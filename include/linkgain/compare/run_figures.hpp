@@ -60,6 +60,7 @@ struct RunFigures {
   Settings settings;
   std::optional<Neighbours> neighbours;  ///< absent where nobody looked
   std::optional<LinkErrors> link_errors{};
+  std::vector<Warning> warnings{};  ///< the run's own
   std::vector<CaseFigures> cases;
   /// What copies of its record have in common and no other record has; empty of other sources.
   std::string identity{};

@@ -85,6 +85,7 @@ struct FleetNode {
   int level_changes = 0;          ///< cases whose times changed level within a launch
   /// Times that others were newly seen on its GPUs; absent where nobody looked.
   std::optional<int> neighbours;
+  std::string disturbed_by{};         ///< codes of its run's warnings that say so, by spaces
   bool has_errors = false;            ///< of links or GPUs, counted during its run
   std::string blame;                  ///< "GPU3", "GPU4, GPU2–GPU6"; empty where none stands out
   std::vector<std::string> findings;  ///< in words, the worst first

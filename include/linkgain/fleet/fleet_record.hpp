@@ -67,6 +67,7 @@ struct FleetRecord {
   std::string program{};  ///< what `linkgain exec` ran; empty of other runs
   /// Times that others were newly seen on its GPUs; absent where nobody looked.
   std::optional<int> neighbours{};
+  std::vector<Warning> disturbing{};    ///< the run's warnings that do
   std::vector<CountedErrors> errors{};  ///< of links and GPUs, that were counted during the run
   /// Clock-event reasons of the samples in which a rank's GPU was throttled, by rank.
   std::map<int, std::uint64_t> throttled{};

@@ -26,7 +26,8 @@ struct ListedRun {
   std::string no_result;  ///< then why, in a word: "inconclusive", "failed", "other version"
   /// What ending_of() says of a record or a journal; "unreadable".
   std::string status;
-  bool is_in_future = false;  ///< where some other run is not
+  std::string disturbed_by{};  ///< codes of warnings that say so, by spaces
+  bool is_in_future = false;   ///< where some other run is not
 };
 
 /// Lists every run in `folder` or below it, the newest first, then those in the future, the

@@ -172,8 +172,16 @@ std::string label_of(const Warning& warning);
 
 bool is(const Warning& warning, WarningCode code);
 
-/// Leaves in a record what the run alone knew.
-void drop_derived(std::vector<Warning>& warnings);
+/// Tells whether it says that other work, or more ranks than processors, may have made times longer
+/// than the machine alone does.
+bool disturbs(const Warning& warning);
+
+/// Lists the codes of those that do, each once: "busy-processors host-load".
+std::string disturbed_by(std::span<const Warning> warnings);
+
+/// Leaves in a record what the run alone knew, without what is no longer worth a warning: that a
+/// hypervisor took kMuchStolen of each rank's processor or less.
+void drop_derived(Record& record);
 
 /// Names a case as warnings and sentences do: "send-recv between GPU 0 and GPU 1 of 1 GiB".
 std::string spoken_case(const Record& record, const Case& definition);

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "linkgain/base/json.hpp"
+#include "linkgain/baseline/check_report.hpp"
 #include "linkgain/baseline/regression.hpp"
+#include "linkgain/record/warning.hpp"
 #include "support/golden.hpp"
 #include "support/launch_records.hpp"
 
@@ -236,11 +238,18 @@ TEST(CheckRecords, WarnsOfOthersWorkAndOfErrors) {
     r.cases[0].variants[0].disturbed_samples = 3;
     r.cases[1].variants[0].level_shift = LevelShift{.launch = 1, .round = 2, .ratio = 1.3};
     r.link_errors = LinkErrors{2, {{{2, ErrorKind::xid, {}, {}}, 0, 1}}, {}};
+    r.warnings = {warning_of(WarningCode::busy_gpu, "GPU 1 was busy"),
+                  warning_of(WarningCode::busy_processors, "all 8 processors were busy"),
+                  warning_of(WarningCode::sequential, "one job at a time")};
   };
   const CheckResult result = check({changed(after(), disturb)}, made_from(before()));
   EXPECT_EQ(count_of(result, Verdict::same), 2);
-  EXPECT_THAT(warning_codes(result),
-              ElementsAre("neighbours", "disturbed", "level-change", "link-errors"));
+  EXPECT_THAT(warning_codes(result), ElementsAre("neighbours", "busy-processors", "disturbed",
+                                                 "level-change", "link-errors"));
+  EXPECT_THAT(result.warnings[1].text, HasSubstr("in after all 8"));
+  EXPECT_THAT(to_terminal(check_table(result)), HasSubstr("; disturbed by"));
+  EXPECT_THAT(check_csv(result), HasSubstr(",busy-processors disturbed\n"));
+  EXPECT_THAT(check_prometheus(result), HasSubstr("linkgain_check_disturbed 1\n"));
   EXPECT_THAT(result.warnings.back().text, HasSubstr("1 Xid error"));
   EXPECT_EQ(result.cases[0].disturbance.samples, 3);
   EXPECT_EQ(result.cases[1].disturbance.level_change, 1.3);
@@ -248,7 +257,8 @@ TEST(CheckRecords, WarnsOfOthersWorkAndOfErrors) {
   for (const Warning& each : made_from(changed(before(), disturb)).warnings) {
     codes.push_back(each.code);
   }
-  EXPECT_THAT(codes, ElementsAre("neighbours", "disturbed", "level-change", "link-errors"))
+  EXPECT_THAT(codes, ElementsAre("neighbours", "busy-processors", "disturbed", "level-change",
+                                 "link-errors"))
       << "nor a baseline";
 }
 

@@ -101,6 +101,7 @@ TEST(ComparisonCautions, SayWhatElseMayExplainADifference) {
   disturbed.neighbours.emplace().seen = {
       {.gpu = 0, .busy_percent = 97.0, .processes = {{4711, "python3"}}}};
   disturbed.link_errors = LinkErrors{2, {{{0, ErrorKind::nvlink_outages, 3, 1}, 0, 1}}, {}};
+  disturbed.warnings = {{"host-load", "processes waited", "end it"}, {"left-out", "4 GiB", ""}};
   add("others' work, and an NVLink that was lost", on_path("a", Path::unknown), disturbed);
   add("other host copies", two_titans("a", false), slower_host);
   add("other ranks", many, run_of("c", around("all_reduce/float32/sum/1GiB/np4", 1.0)));
@@ -117,11 +118,10 @@ TEST(ComparisonCautions, SayWhatElseMayExplainADifference) {
   RunFigures in_memory = one;
   in_memory.settings.backend = BackendKind::mpi;
   add("one launch each in CPU memory", in_memory, in_memory);
-  RunFigures copy = many;
-  copy.name = "copy.json";
-  copy.identity = "f00d";
   RunFigures original = many;
-  original.identity = copy.identity;
+  original.identity = "f00d";
+  RunFigures copy = original;
+  copy.name = "copy.json";
   add("a record and its copy", original, copy);
   expect_golden(cautions.text(), "cautions.txt");
 }

@@ -63,6 +63,7 @@ void expect_same(const FleetRecord& read, const FleetRecord& expected) {
   EXPECT_EQ(read.program, expected.program);
   EXPECT_EQ(read.variables, expected.variables);
   EXPECT_EQ(read.neighbours, expected.neighbours);
+  EXPECT_EQ(read.disturbing, expected.disturbing);
   EXPECT_EQ(read.values, expected.values);
   EXPECT_EQ(read.throttled, expected.throttled);
   EXPECT_TRUE(same(read.machine, expected.machine));
@@ -85,6 +86,8 @@ TEST(FleetRecord, IsWhatTheSamplesOfTheRecordSay) {
 
 /// Covers records of the newest version, whose samples are read as columns.
 TEST(FleetRecord, IsTheSameFromColumnsAlone) {
+  constexpr const char* kLittleStolen =
+      "while measuring a hypervisor took 0.03 processors' time for others";
   FleetNames names;
   std::vector<Record> records{full_record()};
   for (const char* folder : {"2xH200-default", "2xH200-training-strategies", "4xH200-kernels"}) {
@@ -99,13 +102,18 @@ TEST(FleetRecord, IsTheSameFromColumnsAlone) {
     record.cases.front().samples.front().health.back().clock_event_reasons = 0x84;
     record.exit_code = 5;
     record.warnings = {warning_of(WarningCode::wrong_path, "claimed"),
-                       warning_of(WarningCode::not_verified, "claimed")};
+                       warning_of(WarningCode::not_verified, "claimed"),
+                       warning_of(WarningCode::links_disturbed, "claimed"),
+                       warning_of(WarningCode::busy_processors, "all were busy"),
+                       warning_of(WarningCode::host_load, kLittleStolen)};
     const std::string text = to_json(record);
     ASSERT_TRUE(read_as_written(text));
     const FleetRecord read = read_as_file(text, names);
     expect_same(read, fleet_record_of_samples(parse_record(text, "r"), names));
     EXPECT_EQ(read.wrong_path, &record == &records.back());
     EXPECT_THAT(read.cause, testing::Not(HasSubstr("claimed")));
+    EXPECT_EQ(read.disturbing.front().text, "all were busy");
+    EXPECT_NE(read.disturbing.back().text, kLittleStolen);
     nlohmann::ordered_json document = nlohmann::ordered_json::parse(text);
     document["cases"][0]["variants"][0]["time_s"] = 1.0;
     EXPECT_FALSE(read_as_written(document.dump(1))) << "not as it was written";

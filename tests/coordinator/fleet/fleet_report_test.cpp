@@ -48,6 +48,7 @@ FleetReport sample_report() {
   slow.started = "2026-11-20T16:40:00Z";
   slow.neighbours = 1;
   slow.disturbed_samples = 3;
+  slow.disturbed_by = "host-load oversubscribed";
   FleetNode missing = node_of("node099", NodeState::missing, {"no record of it was given"});
   missing.record.clear();
   missing.machine.clear();

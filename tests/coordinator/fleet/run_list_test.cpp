@@ -132,6 +132,24 @@ TEST_F(RunList, SaysHowARunEnded) {
   EXPECT_EQ(status_of(record), "failed");
 }
 
+TEST_F(RunList, MarksRunsThatOtherWorkDisturbed) {
+  Record record = record_of(20, "");
+  const auto listed = [&](const std::vector<Warning>& warnings) {
+    record.warnings = warnings;
+    std::ofstream(add("a", 20, "") / "record.json") << to_json(record);
+    const std::vector<ListedRun> runs = list_runs(folder_.path());
+    return to_markdown(run_list(runs, folder_.path())) + run_list_csv(runs) + run_list_json(runs);
+  };
+  const std::string quiet = listed({{"left-out", "4 GiB does not fit", ""}});
+  EXPECT_EQ(quiet.find(", disturbed"), std::string::npos);
+  const std::string busy = listed({{"oversubscribed", "4 ranks share 2 processors", ""},
+                                   {"busy-processors", "all of them were busy", ""}});
+  for (const char* part : {", disturbed |", ",oversubscribed busy-processors\n",
+                           "\"disturbed_by\": \"oversubscribed busy-processors\""}) {
+    EXPECT_NE(busy.find(part), std::string::npos) << part;
+  }
+}
+
 TEST_F(RunList, SaysWhyARunHasNoResult) {
   const auto reason_of = [this](const std::string& text) {
     std::ofstream(add("a", 20, "") / "record.json") << text;
