@@ -38,17 +38,20 @@ std::set<std::string> parts_of(const FleetRecord& record) {
   return parts;
 }
 
-/// Returns the same text for the same host with the same GPUs; hosts of one name with other GPUs
-/// are different machines.
+bool is_uuid(std::string_view part) { return part.starts_with("GPU-") || part.starts_with("MIG-"); }
+
+/// Returns the same text for the same GPUs, whatever the host's name; without their UUIDs for the
+/// same host. Hosts of one name with other GPUs are different machines.
 std::string identity_of(const FleetRecord& record) {
-  return fmt::format("{} {}", host_of(record), fmt::join(parts_of(record), " "));
+  const std::set<std::string> parts = parts_of(record);
+  return fmt::format("{} {}", std::ranges::all_of(parts, is_uuid) ? "" : host_of(record),
+                     fmt::join(parts, " "));
 }
 
 /// Returns "GPU-9d44a6fd" of a machine with GPUs, else its processor.
 std::string mark_of(const FleetRecord& record) {
   const std::string part = *parts_of(record).begin();
-  const bool is_uuid = part.starts_with("GPU-") || part.starts_with("MIG-");
-  return is_uuid ? part.substr(0, part.find('-', std::string_view("GPU-").size())) : part;
+  return is_uuid(part) ? part.substr(0, part.find('-', std::string_view("GPU-").size())) : part;
 }
 
 /// Tells whether a file is a JSON document of another kind, as directories hold them, too; what is
@@ -347,6 +350,26 @@ void add_left_out(FleetReport& report, const std::vector<FleetRecord>& records, 
   }
 }
 
+/// Names machines of which records have several names.
+void add_renamed(FleetReport& report, const std::vector<FleetRecord>& records,
+                 const std::vector<const FleetRecord*>& newest) {
+  std::map<std::string, std::string> hosts;
+  for (const FleetRecord* record : newest) {
+    hosts.emplace(comparable_part(*record), host_of(*record));
+  }
+  std::map<std::string, std::set<std::string>> others;
+  for (const FleetRecord& record : records) {
+    const auto host = hosts.find(comparable_part(record));
+    if (!record.problem.empty() || host == hosts.end()) continue;
+    if (host->second != host_of(record)) others[host->second].insert(host_of(record));
+  }
+  for (const auto& [host, names] : others) {
+    report.notes.push_back(
+        fmt::format("{} counts once, by its GPUs' UUIDs: older records name it {}", host,
+                    fmt::join(names, ", ")));
+  }
+}
+
 /// Says of which days the records are, where that is more than one.
 void add_days(FleetReport& report, const std::vector<const FleetRecord*>& newest) {
   std::map<double, std::string> days;
@@ -426,6 +449,7 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
     return node.state == NodeState::stale || is_inconclusive_by_itself(node);
   });
   if (!newest.empty()) report.notes.push_back(kinds.text());
+  add_renamed(report, records, newest);
   add_days(report, newest);
   for (std::string& groups : kinds.groups(names)) report.notes.push_back(std::move(groups));
   for (std::string& faster : kinds.faster(names, options.tolerance)) {

@@ -31,6 +31,21 @@ TEST_F(Fleet, LeavesOutARecordInTheFutureAndNamesIt) {
   EXPECT_THAT(report.notes, Not(Contains(HasSubstr("older record"))));
 }
 
+TEST_F(Fleet, CountsAMachineOnceThatHasTwoNames) {
+  records_.push_back(node(5));
+  records_.back().machine.host = "renamed";
+  records_.back().started = "2026-11-21T00:00:00Z";
+  slow_down(node(5), 1.5, [](const Case& c) { return is_pair(c, 1, 3); });
+  const FleetReport report = judge();
+  EXPECT_THAT(report.nodes, SizeIs(12));
+  EXPECT_THAT(report.drain, IsEmpty()) << "it was repaired";
+  EXPECT_THAT(report.notes, Contains(AllOf(HasSubstr("renamed"), HasSubstr("node05"))));
+  for (Record* record : {&node(5), &records_.back()}) {
+    for (RankInfo& rank : record->machine.ranks) rank.gpu->uuid.clear();
+  }
+  EXPECT_THAT(judge().nodes, SizeIs(13)) << "names alone tell";
+}
+
 /// Accuses no node by a tolerance finer than one launch can tell.
 TEST_F(Fleet, FindsMoreWithMoreLaunches) {
   FleetOptions fine;
