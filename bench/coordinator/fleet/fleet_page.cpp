@@ -51,14 +51,16 @@ std::string nodes_and_cases(const FleetReport& report, const FleetNames& names) 
   for (const FleetNode& node : report.nodes) {
     if (!node.ratios.empty() && nodes.size() < kMostNodes) nodes.push_back(&node);
   }
-  HeatMap map{.caption = fmt::format(
-                  "Time over the median of the node's peers. A stronger shade is slower. "
-                  "{} of {}, the slowest first.",
-                  cases.size(), counted(static_cast<std::int64_t>(all), "case", "cases")),
-              .corner = "Case",
-              .full = kFullShade,
-              .none = 1.0,
-              .is_compact = nodes.size() > kMostInFull};
+  HeatMap map{
+      .caption = fmt::format(
+          "Time over the median of the node's peers. A stronger shade is slower; "
+          "the scale ends at {:.2f}x, from which on all have the strongest. {} of {}, the "
+          "slowest first.",
+          kFullShade, cases.size(), counted(static_cast<std::int64_t>(all), "case", "cases")),
+      .corner = "Case",
+      .full = kFullShade,
+      .none = 1.0,
+      .is_compact = nodes.size() > kMostInFull};
   for (const FleetNode* const node : nodes) {
     const std::string name = shown_name(*node);
     map.columns.push_back(

@@ -29,7 +29,7 @@ ShadeRange range_of(const HeatMap& map) {
     }
   }
   const double none = map.none.value_or(least.value_or(0.0));
-  return {none, std::max(most.value_or(none), map.full.value_or(none))};
+  return {none, map.full.value_or(most.value_or(none))};
 }
 
 /// Chooses a shade, from 0 to kShades.

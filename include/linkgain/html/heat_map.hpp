@@ -18,7 +18,8 @@ struct HeatMap {
   std::vector<std::string> columns{};
   std::vector<std::string> rows{};
   std::vector<std::vector<Cell>> cells{};  ///< by row
-  /// What a full shade is at least, so that small differences stay pale; absent: the largest value.
+  /// From where on a shade is full: small differences stay pale, and one value that is far larger
+  /// does not take their shades from the others; absent: the largest value.
   std::optional<double> full{};
   /// What has no shade; absent: the smallest value.
   std::optional<double> none{};

@@ -167,6 +167,7 @@ TEST(FleetPage, ShowsTheSlowestCasesOfEveryJudgedNode) {
   report.nodes.push_back(node_of("alone", NodeState::not_judged, {}));
   const std::string page = fleet_page(report, names);
   EXPECT_THAT(page, HasSubstr("24 of 41 cases"));
+  EXPECT_THAT(page, HasSubstr("ends at 1.20x"));
   EXPECT_LT(page.find("all_reduce 164 B, p2p"), page.find("all_reduce 160 B, p2p"));
   EXPECT_THAT(page, HasSubstr("<th scope=\"col\">n0</th><th scope=\"col\">n1</th></tr>"));
   EXPECT_THAT(page,

@@ -142,8 +142,11 @@ TEST(HeatMap, LeavesLikeValuesPale) {
   map.none = 1.0;
   map.full = 1.2;
   EXPECT_THAT(heat_map_table(map), Not(HasSubstr("h5")));
-  map.cells[0][1].value = 2.0;
-  EXPECT_THAT(heat_map_table(map), HasSubstr("h5"));
+  map.cells[0][0].value = 1.12;
+  map.cells[0][1].value = 9.0;
+  const std::string beside_an_outlier = heat_map_table(map);
+  EXPECT_THAT(beside_an_outlier, HasSubstr("h5"));
+  EXPECT_THAT(beside_an_outlier, HasSubstr("h3")) << "the scale ends at full";
 }
 
 TEST(PlotPicture, NamesALimitWhereNoCurveGoesThroughTheName) {
