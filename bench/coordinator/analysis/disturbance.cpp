@@ -62,9 +62,9 @@ std::vector<Warning> disturbance_warnings(const std::string& run,
   std::vector<std::string> disturbed;
   std::vector<std::string> changed;
   for (const DisturbedCase& each : cases) {
-    const int own = each.disturbance.samples.value_or(0);
-    samples += own;
-    if (own > 0) disturbed.push_back(each.name);
+    const int of_case = each.disturbance.samples.value_or(0);
+    samples += of_case;
+    if (of_case > 0) disturbed.push_back(each.name);
     if (!each.disturbance.level_change) continue;
     changed.push_back(fmt::format("{} (x{:.3g})", each.name, *each.disturbance.level_change));
   }
