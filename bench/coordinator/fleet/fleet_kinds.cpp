@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <map>
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/hostlist.hpp"
@@ -170,13 +170,11 @@ std::string describe_difference(const Machine& own, const Machine& usual) {
   return first_named(texts);
 }
 
-constexpr std::size_t kPaths = 6;
-
 /// Times and paths of one case and variant over the members.
 struct Column {
   std::vector<double> logs;
   std::vector<double> deviations;  ///< between launches, of those that know it
-  std::array<int, kPaths> paths{};
+  std::map<Path, std::size_t> paths{};
   std::vector<double> launches;  ///< of each member
 };
 
@@ -188,7 +186,7 @@ std::vector<Column> columns_of(const Kind& kind, std::size_t names) {
       Column& column = columns.at(value.name);
       column.logs.push_back(std::log(static_cast<double>(value.seconds)));
       if (value.deviation > 0.0F) column.deviations.push_back(value.deviation);
-      ++column.paths.at(static_cast<std::size_t>(value.path));
+      ++column.paths[value.path];
       column.launches.push_back(value.launches > 0 ? value.launches : member->launches);
     }
   }
@@ -203,10 +201,10 @@ double least_deviation(const FleetNames::Name& name, int launches) {
 }
 
 Path path_of(const Column& column) {
-  const auto most = std::ranges::max_element(column.paths);
-  return 3 * static_cast<std::size_t>(*most) >= 2 * column.logs.size()
-             ? static_cast<Path>(most - column.paths.begin())
-             : Path::unknown;
+  for (const auto& [path, nodes] : column.paths) {
+    if (3 * nodes >= 2 * column.logs.size()) return path;
+  }
+  return Path::unknown;
 }
 
 /// Looks for two groups of nodes, each with more than a third of all, whose medians lie further

@@ -182,11 +182,11 @@ std::vector<std::string> traffic_sentences(const CaseSummary& each) {
                                words_for(each, i)));
   }
   std::vector<std::string> sentences;
-  if (!seen.empty()) {
-    sentences.push_back(fmt::format("NVLink carried {}.", fmt::join(seen, ", ")));
-  }
   if (!logged.empty()) {
     sentences.push_back(fmt::format("By NCCL's log {}.", fmt::join(logged, ", ")));
+  }
+  if (!seen.empty()) {
+    sentences.push_back(fmt::format("NVLink carried {}.", fmt::join(seen, ", ")));
   }
   if (sentences.empty()) return {"Not known: NVLink traffic was not measured."};
   if (!unseen.empty()) {

@@ -20,6 +20,7 @@ struct ArmEvidence {
   std::optional<bool> is_joined{};  ///< by NVLink: all its GPUs, or none; absent: not known
   std::vector<RunEvidence> runs{};
   Path path = Path::unknown;  ///< path_of_program()
+  bool is_refused = false;    ///< the driver allows P2P between none of the machine's GPUs
 
   bool p2p_off() const { return !forbidding.empty(); }
 };
@@ -38,11 +39,12 @@ std::vector<ArmEvidence> arms_of(const Record& record);
 /// | exec-no-change        | P2P is off in one of two arms, and both moved more than the floor    |
 /// |                       | (without P2P in every run) and the same: they differ by no more than |
 /// |                       | the largest deviation of a run from its arm's median (at most half   |
-/// |                       | of the larger) or 1 % of it; or both took host memory by NCCL's log  |
+/// |                       | of the larger) or 1 % of it; or both took one path by NCCL's log,    |
+/// |                       | host memory or network                                               |
 /// | exec-same-bytes       | P2P is allowed in both, one is_like_first, and both moved more than  |
 /// |                       | the floor and the same: no fault, variants need not choose a path    |
 /// | exec-no-nvlink        | P2P is allowed and the floor was not reached, nor does NCCL's log    |
-/// |                       | say PCIe P2P or network; or it says host memory                      |
+/// |                       | say PCIe P2P; or it says anything else                               |
 /// | exec-unseen           | NVLink traffic of an arm was not measured, on one of its GPUs or     |
 /// |                       | all, and NCCL's log does not say which path it took                  |
 /// | exec-neighbours       | others were on the GPUs; also where only their GPUs make an          |

@@ -133,6 +133,17 @@ TEST(ProgramValidity, NcclsLogTellsWhereAVariantDidNotDoWhatItSays) {
                                        logged("host", "P2P/CUMEM", false)};
   EXPECT_THAT(codes_of(wrong), ElementsAre("exec-path"));
   EXPECT_EQ(status_of(wrong), ExitCode::wrong_path);
+  for (const char* kind : {"SHM/direct/direct", "NET/Socket/0"}) {
+    EXPECT_THAT(codes_of({logged("p2p", kind, true), logged("host", kind, true)}),
+                ElementsAre("exec-no-nvlink", "exec-no-change"));
+  }
+  ArmEvidence some = host;
+  some.runs.front().transports.emplace_back("P2P/CUMEM");
+  some.path = path_of_program(some.runs, {});
+  EXPECT_EQ(some.path, Path::mixed);
+  EXPECT_THAT(codes_of({wrong.front(), some}), ElementsAre("exec-path")) << "one connection";
+  some.forbidding.clear();
+  EXPECT_THAT(codes_of({some, host}), ElementsAre("exec-no-nvlink"));
 }
 
 TEST(ProgramValidity, NvlinksCountersStandAboveNcclsLog) {

@@ -1,0 +1,247 @@
+#include "program_paths.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/record/evidence.hpp"
+#include "linkgain/record/warning.hpp"
+#include "linkgain/telemetry/nccl_log.hpp"
+#include "linkgain/telemetry/program_traffic.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr double kSameShare = 0.01;
+constexpr double kLargestDeviation = 0.5;
+
+double largest_deviation(const ArmEvidence& arm, double middle) {
+  double largest = 0.0;
+  for (const double bytes : nvlink_bytes_of(arm.runs, SharedGpus::count)) {
+    largest = std::max(largest, std::abs(bytes - middle));
+  }
+  return largest;
+}
+
+bool moved_the_same(const ArmEvidence& a, double bytes_a, const ArmEvidence& b, double bytes_b) {
+  const double larger = std::max(bytes_a, bytes_b);
+  const double deviation =
+      std::min(std::max(largest_deviation(a, bytes_a), largest_deviation(b, bytes_b)),
+               kLargestDeviation * larger);
+  return std::abs(bytes_a - bytes_b) <= std::max(deviation, kSameShare * larger);
+}
+
+/// Says why NVLink traffic of an arm is not known; empty where all of it is.
+std::string why_unseen(const ArmEvidence& arm) {
+  for (const RunEvidence& run : arm.runs) {
+    if (!run.no_gpus.empty()) return run.no_gpus;
+    for (const GpuEvidence& gpu : judged_gpus(arm.runs, run)) {
+      if (!gpu.traffic.nvlink_sent) return fmt::format("GPU {}: {}", gpu.gpu, gpu.nvlink_reason);
+    }
+  }
+  return nvlink_bytes_in_a_run(arm.runs) ? "" : "no GPU was seen";
+}
+
+/// Says "P2P/CUMEM".
+std::string transports_text(const ArmEvidence& arm) {
+  return fmt::format("{}", fmt::join(transports_of(arm.runs), ", "));
+}
+
+/// Tells whether NCCL's log says which path an arm took, as far as it matters.
+bool is_known_by_log(const ArmEvidence& arm) {
+  return arm.path != Path::unknown && arm.path != Path::nvlink && arm.path != Path::p2p;
+}
+
+/// Says why NCCL's log was read of no run; empty where it was.
+std::string why_no_log(const std::vector<ArmEvidence>& arms) {
+  for (const ArmEvidence& arm : arms) {
+    for (const RunEvidence& run : arm.runs) {
+      if (!run.transports_reason.empty()) return run.transports_reason;
+    }
+  }
+  return {};
+}
+
+/// Gives one warning for all arms of one reason.
+void judge_unseen(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
+  std::map<std::pair<bool, std::string>, std::vector<std::string>> unseen;
+  for (const ArmEvidence& arm : arms) {
+    const std::string reason = why_unseen(arm);
+    const bool in_part = nvlink_bytes_in_a_run(arm.runs).has_value();
+    if (arm.runs.empty() || reason.empty() || is_known_by_log(arm)) continue;
+    unseen[{in_part, reason}].push_back(arm.variant);
+  }
+  const std::string no_log = why_no_log(arms);
+  for (const auto& [why, variants] : unseen) {
+    const auto& [in_part, reason] = why;
+    warnings.push_back(
+        {name_of(WarningCode::exec_unseen),
+         fmt::format("{}: NVLink traffic was not measured{} ({})", fmt::join(variants, ", "),
+                     in_part ? " on some GPUs" : "", reason),
+         in_part ? "only the other GPUs are judged: `linkgain topo` says what the driver shows"
+         : no_log.empty()
+             ? "nothing proves which path the data took: `linkgain topo` says what the driver shows"
+             : fmt::format("NCCL's log, which would say which path the data took, was not read: {}",
+                           no_log)});
+  }
+}
+
+bool is_use(double bytes) { return bytes > static_cast<double>(kNvlinkFloor); }
+
+/// Says "2 GB went over NVLink in a run" where all did, else "up to 2 GB went over NVLink in 2 of 6
+/// runs".
+std::string use_text(const std::vector<double>& used, std::size_t runs) {
+  const std::string most = readable_traffic(std::ranges::max(used));
+  if (used.size() == runs) return most + " went over NVLink in a run";
+  return fmt::format("up to {} went over NVLink in {} of {} runs", most, used.size(), runs);
+}
+
+/// Judges an arm without P2P, beside the most that one with it moved. One run is enough: a median
+/// would hide that fewer than half of them took NVLink.
+void judge_forbidden(const ArmEvidence& arm, double most, std::vector<Warning>& warnings) {
+  const auto wrong_runs = [&](SharedGpus shared) {
+    std::vector<double> runs = nvlink_bytes_of(arm.runs, shared);
+    std::erase_if(runs, [&](double bytes) { return !is_use(bytes) || bytes <= kNoNvlink * most; });
+    return runs;
+  };
+  const std::vector<double> own = wrong_runs(SharedGpus::leave_out);
+  const std::vector<double> all = wrong_runs(SharedGpus::count);
+  if (!own.empty()) {
+    std::set<std::string> refused;
+    for (const RunEvidence& run : arm.runs) refused.insert(run.refused.begin(), run.refused.end());
+    warnings.push_back({name_of(WarningCode::exec_path),
+                        fmt::format("{}: {} is set, and yet {}{}", arm.variant, arm.forbidding,
+                                    use_text(own, arm.runs.size()),
+                                    used_gpus(arm.runs).empty()
+                                        ? "; others may have moved it: the driver did not show "
+                                          "on which GPUs the command ran"
+                                        : ""),
+                        what_bypasses(arm.forbidding, {refused.begin(), refused.end()})});
+  } else if (!all.empty()) {
+    warnings.push_back(
+        {name_of(WarningCode::exec_neighbours),
+         fmt::format("{}: {} is set, but {}, on GPUs that others used, too: it is not known who "
+                     "moved it",
+                     arm.variant, arm.forbidding, use_text(all, arm.runs.size())),
+         kNeighbourAdvice});
+  }
+}
+
+/// Says why nothing of an arm with P2P went over NVLink, as far as that is known.
+std::string why_unused(const ArmEvidence& arm) {
+  if (std::ranges::all_of(arm.runs, [](const auto& run) { return run.gpus.size() == 1; })) {
+    return "it saw one GPU, which has no peer";
+  }
+  if (!arm.is_joined) return "no NVLink joins its GPUs, or the program does not use it";
+  return *arm.is_joined ? "NVLink joins its GPUs, and the program does not use it"
+                        : "no NVLink joins its GPUs";
+}
+
+/// Judges by NCCL's log what counters of NVLink do not tell; returns whether that says it all. One
+/// connection by P2P is enough where P2P is off.
+bool judge_log(const ArmEvidence& arm, std::vector<Warning>& warnings) {
+  const std::string kinds = transports_text(arm);
+  if (arm.p2p_off()) {
+    if (arm.path == Path::nvlink || !logs_p2p(arm)) return false;
+    warnings.push_back(
+        warning_of(WarningCode::exec_path, fmt::format("{}: {} is set, and yet NCCL's log says {}",
+                                                       arm.variant, arm.forbidding, kinds)));
+    return true;
+  }
+  if (!is_known_by_log(arm)) return false;
+  if (arm.path != Path::pcie_p2p) {
+    warnings.push_back(
+        warning_of(WarningCode::exec_no_nvlink,
+                   fmt::format("{}: {}, {} NCCL took {} ({})", arm.variant,
+                               arm.is_refused ? "the driver allows P2P between none of these GPUs"
+                                              : "P2P is allowed",
+                               arm.is_refused ? "and" : "but", readable_path(arm.path), kinds)));
+  }
+  return true;
+}
+
+void judge_path(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
+  double most = 0.0;  // that an arm with P2P moved
+  for (const ArmEvidence& arm : arms) {
+    if (!arm.p2p_off()) most = std::max(most, nvlink_bytes_in_a_run(arm.runs).value_or(0.0));
+  }
+  for (const ArmEvidence& arm : arms) {
+    if (judge_log(arm, warnings)) continue;
+    const std::optional<double> bytes = nvlink_bytes_in_a_run(arm.runs);
+    if (!bytes) continue;
+    if (arm.p2p_off()) {
+      judge_forbidden(arm, most, warnings);
+    } else if (!is_use(*bytes)) {
+      warnings.push_back(warning_of(
+          WarningCode::exec_no_nvlink,
+          fmt::format("{}: P2P is allowed, but {} went over NVLink in a run: {}", arm.variant,
+                      *bytes > 0.0 ? "only " + readable_traffic(*bytes) : "nothing",
+                      why_unused(arm))));
+    }
+  }
+}
+
+/// Warns of arms that moved the same over NVLink; nothing where that is as it should be.
+std::optional<Warning> same_bytes_warning(const ArmEvidence& first, const ArmEvidence& other,
+                                          const std::string& seen) {
+  if (first.p2p_off() != other.p2p_off()) {
+    // Where some runs took another path, it changed those: exec-path says how many it left.
+    const ArmEvidence& off = first.p2p_off() ? first : other;
+    if (!is_use(std::ranges::min(nvlink_bytes_of(off.runs, SharedGpus::count))))
+      return std::nullopt;
+    return warning_of(WarningCode::exec_no_change, seen + ": the variant changed nothing");
+  }
+  // Algorithms move the same, too: without a difference in time it is worth a word.
+  if (first.p2p_off() || !other.is_like_first) return std::nullopt;
+  return warning_of(
+      WarningCode::exec_same_bytes,
+      seen + ", and no metric is shown to differ: the switch may be a no-op for this program");
+}
+
+void judge_change(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
+  for (std::size_t i = 1; i < arms.size(); ++i) {
+    const Path path = arms[i].path;
+    const bool is_by_host = path == Path::host_memory || path == Path::network;
+    if (arms[i].p2p_off() != arms.front().p2p_off() && is_by_host && arms.front().path == path) {
+      warnings.push_back(warning_of(
+          WarningCode::exec_no_change,
+          fmt::format("{} and {} both took {} by NCCL's log ({}): the variant changed nothing",
+                      arms.front().variant, arms[i].variant, readable_path(path),
+                      transports_text(arms[i]))));
+      continue;
+    }
+    const std::optional<double> first = nvlink_bytes_in_a_run(arms.front().runs);
+    const std::optional<double> other = nvlink_bytes_in_a_run(arms[i].runs);
+    if (!first || !other) continue;
+    // Without NVLink the counters do not tell P2P over PCIe from host memory.
+    if (!is_use(std::min(*first, *other))) continue;
+    if (!moved_the_same(arms.front(), *first, arms[i], *other)) continue;
+    const std::string seen = fmt::format("{} and {} moved the same over NVLink, {} and {} in a run",
+                                         arms.front().variant, arms[i].variant,
+                                         readable_traffic(*first), readable_traffic(*other));
+    if (auto warning = same_bytes_warning(arms.front(), arms[i], seen)) {
+      warnings.push_back(*std::move(warning));
+    }
+  }
+}
+
+}  // namespace
+
+bool logs_p2p(const ArmEvidence& arm) { return lines_of_kinds(transports_of(arm.runs)).p2p > 0; }
+
+void judge_program_paths(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
+  judge_unseen(arms, warnings);
+  judge_path(arms, warnings);
+  judge_change(arms, warnings);
+}
+
+}  // namespace linkgain
