@@ -65,7 +65,8 @@ TEST_F(FleetFindings, OfNodes) {
       node(number).cases[2].variants[0].disturbed_samples = 1;
       node(number).cases[1].variants[0].level_shift = LevelShift{0, 2, 1.3};
       node(number).neighbours.emplace().seen.resize(2);
-      node(number).warnings = {{"busy-gpu"}, {"host-load", "processes waited"}, {"left-out"}};
+      node(number).warnings = {
+          {"busy-gpu", "", ""}, {"host-load", "processes waited", ""}, {"left-out", "", ""}};
     }
   });
   add("another path", [&] {
