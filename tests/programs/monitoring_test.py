@@ -19,10 +19,10 @@ GOLDENS = ["baseline/golden/check.prom", "baseline/golden/check_program.prom", "
            "fleet/golden/fleet.prom"]
 # What neither a panel nor a rule shows: others show its sum or its cause.
 NOT_SHOWN = {
-    "linkgain_check_case_inconclusive", "linkgain_check_exit_status",
+    "linkgain_check_case_inconclusive", "linkgain_check_disturbed", "linkgain_check_exit_status",
     "linkgain_doctor_bytes", "linkgain_doctor_bytes_per_second", "linkgain_doctor_exit_status",
     "linkgain_doctor_number", "linkgain_doctor_ratio", "linkgain_doctor_seconds",
-    "linkgain_fleet_exit_status", "linkgain_fleet_node_disturbed_samples", "linkgain_fleet_node_judged_cases",
+    "linkgain_fleet_exit_status", "linkgain_fleet_node_disturbed", "linkgain_fleet_node_disturbed_samples", "linkgain_fleet_node_judged_cases",
     "linkgain_fleet_node_slow_cases"}
 RULES = ROOT / "scripts" / "prometheus" / "linkgain-alerts.yml"
 DASHBOARD = ROOT / "scripts" / "grafana" / "linkgain.json"

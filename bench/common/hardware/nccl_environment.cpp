@@ -175,8 +175,8 @@ std::string what_bypasses(std::string_view assignment, const std::vector<std::st
   if (!assignment.starts_with(kPreload)) {
     return fmt::format(
         "{} does not close what bypasses it: NVLink multicast (NCCL_NVLS_ENABLE=0), symmetric "
-        "windows (NCCL_WIN_ENABLE=0), a program's own copies and all-reduces (vLLM: "
-        "--disable-custom-all-reduce)",
+        "windows (NCCL_WIN_ENABLE=0), a program's own copies and all-reduces "
+        "(vLLM: --disable-custom-all-reduce)",
         assignment.substr(0, assignment.find('=')));
   }
   return fmt::format(

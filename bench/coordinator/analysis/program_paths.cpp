@@ -1,4 +1,4 @@
-#include "program_paths.hpp"
+#include "linkgain/analysis/program_paths.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

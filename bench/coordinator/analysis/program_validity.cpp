@@ -25,7 +25,6 @@
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/telemetry/program_traffic.hpp"
-#include "program_paths.hpp"
 
 namespace linkgain {
 namespace {

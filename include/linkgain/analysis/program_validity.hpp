@@ -4,26 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/analysis/program_paths.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/record.hpp"
 
 namespace linkgain {
-
-/// The runs of one variant of a command that count.
-struct ArmEvidence {
-  std::string variant;
-  /// "NCCL_P2P_DISABLE=1", in force whoever set it: it forbids P2P; empty where nothing does.
-  std::string forbidding{};
-  std::string nccl{};  ///< file of an NCCL of its own, which the variant names
-  /// It asks for the GPUs and the NCCL of the first arm, and no metric is shown to differ from it.
-  bool is_like_first = false;
-  std::optional<bool> is_joined{};  ///< by NVLink: all its GPUs, or none; absent: not known
-  std::vector<RunEvidence> runs{};
-  Path path = Path::unknown;  ///< path_of_program()
-  bool is_refused = false;    ///< the driver allows P2P between none of the machine's GPUs
-
-  bool p2p_off() const { return !forbidding.empty(); }
-};
 
 /// Lists those of a record of `linkgain exec`, by its variants.
 std::vector<ArmEvidence> arms_of(const Record& record);
