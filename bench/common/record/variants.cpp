@@ -209,7 +209,8 @@ std::vector<Variant> built_in_variants(const VariantContext& context) {
                                 {"p2p-sys", {{"NCCL_P2P_LEVEL", "SYS"}}},
                                 {"net", net}};
   if (context.backend == BackendKind::exec) {
-    variants.push_back({"no-p2p", {{kPreload, kNoP2pLibrary}}});
+    // NCCL ends where NVLink joins GPUs and the driver refuses P2P, unless it is told to go on.
+    variants.push_back({"no-p2p", {{kPreload, kNoP2pLibrary}, {"NCCL_IGNORE_DISABLED_P2P", "1"}}});
   }
   return variants;
 }

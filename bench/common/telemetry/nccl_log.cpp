@@ -53,12 +53,23 @@ bool take_hexadecimal(std::string_view& text) {
   return digits > 0;
 }
 
-/// Takes "12[3]"; CollNet's lines have the rank alone.
-bool take_rank(std::string_view& text) {
-  if (!take_hexadecimal(text)) {
-    return false;
-  }
-  return !take(text, "[") || (take_hexadecimal(text) && take(text, "]"));
+/// Reads a number of at most three digits; absent for bus ids, which end with three zeros.
+std::optional<int> short_number(std::string_view digits) {
+  constexpr std::size_t kMost = 3;
+  return digits.size() > kMost ? std::nullopt : whole_number<int>(digits);
+}
+
+/// Takes "12[3]", of which CollNet's lines have the rank alone, and gives the device that it names,
+/// else the rank; absent where there is neither.
+std::optional<int> take_rank(std::string_view& text) {
+  const std::string_view rank = text;
+  if (!take_hexadecimal(text)) return std::nullopt;
+  const std::optional<int> number = short_number(rank.substr(0, rank.size() - text.size()));
+  if (!take(text, "[")) return number;
+  const std::string_view device = text;
+  if (!take_hexadecimal(text)) return std::nullopt;
+  const std::optional<int> named = short_number(device.substr(0, device.size() - text.size()));
+  return take(text, "]") ? (named ? named : number) : std::nullopt;
 }
 
 /// Returns a transport as NCCL writes it: "SHM/direct/direct", "NET/AWS Libfabric/0/GDRDMA".
@@ -71,21 +82,28 @@ bool is_transport(std::string_view kind) {
   return named && family.size() + 1 < kind.size() && kind.find(':') == std::string_view::npos;
 }
 
-/// Returns what follows "via" in a message "Channel 00/0 : 0[0] -> 1[1] [send] via ..." or "CollNet
-/// 00/0 : 0 [send] via ..."; empty for every other message.
-std::string_view connection_kind(std::string_view message) {
-  if (!take(message, "Channel ") && !take(message, "CollNet ")) {
-    return {};
-  }
+/// Reads a message "Channel 00/0 : 0[0] -> 1[1] [send] via ..." or "CollNet 00/0 : 0 [send] via
+/// ..."; absent for every other.
+std::optional<NcclConnection> connection_of(std::string_view message) {
+  if (!take(message, "Channel ") && !take(message, "CollNet ")) return std::nullopt;
   if (!take_hexadecimal(message) || (take(message, "/") && !take_hexadecimal(message)) ||
-      !take(message, " : ") || !take_rank(message) ||
-      (take(message, " -> ") && !take_rank(message))) {
-    return {};
+      !take(message, " : ")) {
+    return std::nullopt;
+  }
+  NcclConnection connection;
+  const std::optional<int> from = take_rank(message);
+  if (!from) return std::nullopt;
+  if (take(message, " -> ")) {
+    connection.from = from;
+    connection.to = take_rank(message);
+    if (!connection.to) return std::nullopt;
   }
   if (!take(message, " [send]")) {
     take(message, " [receive]");
   }
-  return take(message, " via ") && is_transport(message) ? message : std::string_view{};
+  if (!take(message, " via ") || !is_transport(message)) return std::nullopt;
+  connection.transport = message;
+  return connection;
 }
 
 /// Recognises the announcement of NVLink multicast's buffers when it is connected: it is no
@@ -94,7 +112,8 @@ bool announces_nvls(std::string_view message) {
   return message.starts_with("NVLS comm 0x") || message == "Connected NVLS tree";
 }
 
-void count_kind(TransportLines& lines, std::string_view kind) {
+void count_connection(TransportLines& lines, const NcclConnection& connection) {
+  const std::string& kind = connection.transport;
   if (kind.starts_with("P2P/")) {
     ++lines.p2p;
   } else if (kind.starts_with("SHM/")) {
@@ -104,18 +123,21 @@ void count_kind(TransportLines& lines, std::string_view kind) {
   } else {
     ++lines.other;
   }
-  if (std::ranges::find(lines.kinds, kind) == lines.kinds.end()) {
-    lines.kinds.emplace_back(kind);
+  if (std::ranges::count(lines.kinds, kind) == 0) lines.kinds.push_back(kind);
+  if (std::ranges::count(lines.connections, connection) == 0) {
+    lines.connections.push_back(connection);
   }
 }
 
 void read_lines(TransportLines& lines, std::string_view log) {
   for_each_message(log, [&](std::string_view message) {
     if (message.ends_with('\r')) message.remove_suffix(1);
-    if (const std::string_view kind = connection_kind(message); !kind.empty()) {
-      count_kind(lines, kind);
+    if (const auto connection = connection_of(message)) {
+      count_connection(lines, *connection);
     } else if (announces_nvls(message)) {
-      count_kind(lines, kNvls);
+      count_connection(lines, {.transport = std::string(kNvls)});
+    } else if (take(message, "NCCL version ")) {
+      lines.version = message;
     }
   });
 }
@@ -246,9 +268,9 @@ TransportLines parse_transport_lines(std::string_view log) {
   return lines;
 }
 
-TransportLines lines_of_kinds(const std::vector<std::string>& kinds) {
+TransportLines lines_of(const std::vector<NcclConnection>& connections) {
   TransportLines lines;
-  for (const std::string& kind : kinds) count_kind(lines, kind);
+  for (const NcclConnection& each : connections) count_connection(lines, each);
   return lines;
 }
 

@@ -1,6 +1,7 @@
 #include "linkgain/telemetry/program_traffic.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -19,6 +20,22 @@ std::vector<GpuEvidence> judged_of(const std::set<int>& used, const RunEvidence&
     return used.empty() || used.contains(gpu.gpu);
   });
   return judged;
+}
+
+/// Names the pairs that a transport joins: "0-1" both ways, "1->2" one way.
+std::vector<std::string> pairs_by(const std::string& transport,
+                                  const std::vector<NcclConnection>& connections) {
+  std::set<std::pair<int, int>> pairs;
+  for (const NcclConnection& each : connections) {
+    if (each.transport == transport && each.from && each.to) pairs.emplace(*each.from, *each.to);
+  }
+  std::vector<std::string> names;
+  for (const auto& [from, to] : pairs) {
+    const bool both_ways = pairs.contains({to, from});
+    if (both_ways && to < from) continue;
+    names.push_back(fmt::format("{}{}{}", from, both_ways ? "-" : "->", to));
+  }
+  return names;
 }
 
 }  // namespace
@@ -88,20 +105,34 @@ std::optional<bool> nvlink_joins(const Machine& machine, std::span<const RunEvid
   return same_for_all_pairs(pairs, joined_by_nvlink);
 }
 
-std::vector<std::string> transports_of(std::span<const RunEvidence> runs) {
-  std::vector<std::string> kinds;
+std::vector<NcclConnection> connections_of(std::span<const RunEvidence> runs) {
+  std::vector<NcclConnection> all;
   for (const RunEvidence& run : runs) {
-    for (const std::string& each : run.transports) {
-      if (std::ranges::count(kinds, each) == 0) kinds.push_back(each);
+    for (const NcclConnection& each : run.connections) {
+      if (std::ranges::count(all, each) == 0) all.push_back(each);
     }
   }
-  return kinds;
+  return all;
+}
+
+std::string readable_connections(const std::vector<NcclConnection>& connections) {
+  const std::vector<std::string> kinds = lines_of(connections).kinds;
+  std::vector<std::string> texts;
+  for (const std::string& kind : kinds) {
+    const std::vector<std::string> pairs = pairs_by(kind, connections);
+    const bool alone = kinds.size() == 1 || pairs.empty();
+    texts.push_back(alone ? kind : fmt::format("{} ({})", kind, fmt::join(pairs, ", ")));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine) {
   const double bytes = nvlink_bytes_in_a_run(runs).value_or(0.0);
-  if (bytes > static_cast<double>(kNvlinkFloor)) return Path::nvlink;
-  const TransportLines lines = lines_of_kinds(transports_of(runs));
+  const TransportLines lines = lines_of(connections_of(runs));
+  if (bytes > static_cast<double>(kNvlinkFloor)) {
+    const bool is_beside_nccl = lines.shm + lines.net > 0 && lines.p2p + lines.other == 0;
+    return is_beside_nccl ? Path::mixed : Path::nvlink;
+  }
   const Path said = path_of(lines, nvlink_joins(machine, runs));
   const bool is_by_peers = said == Path::nvlink || (said == Path::unknown && lines.p2p > 0);
   return is_by_peers ? Path::p2p : said;

@@ -51,21 +51,23 @@ std::string why_unseen(const ArmEvidence& arm) {
   return nvlink_bytes_in_a_run(arm.runs) ? "" : "no GPU was seen";
 }
 
-/// Says "P2P/CUMEM".
-std::string transports_text(const ArmEvidence& arm) {
-  return fmt::format("{}", fmt::join(transports_of(arm.runs), ", "));
+std::string connections_text(const ArmEvidence& arm) {
+  return readable_connections(connections_of(arm.runs));
 }
+
+bool is_use(double bytes) { return bytes > static_cast<double>(kNvlinkFloor); }
 
 /// Tells whether NCCL's log says which path an arm took, as far as it matters.
 bool is_known_by_log(const ArmEvidence& arm) {
-  return arm.path != Path::unknown && arm.path != Path::nvlink && arm.path != Path::p2p;
+  return arm.path != Path::unknown && arm.path != Path::nvlink && arm.path != Path::p2p &&
+         !is_use(nvlink_bytes_in_a_run(arm.runs).value_or(0.0));
 }
 
 /// Says why NCCL's log was read of no run; empty where it was.
 std::string why_no_log(const std::vector<ArmEvidence>& arms) {
   for (const ArmEvidence& arm : arms) {
     for (const RunEvidence& run : arm.runs) {
-      if (!run.transports_reason.empty()) return run.transports_reason;
+      if (!run.connections_reason.empty()) return run.connections_reason;
     }
   }
   return {};
@@ -95,14 +97,26 @@ void judge_unseen(const std::vector<ArmEvidence>& arms, std::vector<Warning>& wa
   }
 }
 
-bool is_use(double bytes) { return bytes > static_cast<double>(kNvlinkFloor); }
-
 /// Says "2 GB went over NVLink in a run" where all did, else "up to 2 GB went over NVLink in 2 of 6
 /// runs".
 std::string use_text(const std::vector<double>& used, std::size_t runs) {
   const std::string most = readable_traffic(std::ranges::max(used));
   if (used.size() == runs) return most + " went over NVLink in a run";
   return fmt::format("up to {} went over NVLink in {} of {} runs", most, used.size(), runs);
+}
+
+/// Says how much that is of what an arm with P2P moved, and what moved it, as far as that is known.
+std::string share_text(const ArmEvidence& arm, double bytes, double most) {
+  constexpr double kAll = 0.9;
+  if (bytes < kAll * most) {
+    return fmt::format(", of {} with P2P: part of the traffic does not obey it",
+                       readable_traffic(most));
+  }
+  if (connections_of(arm.runs).empty() || logs_p2p(arm)) return {};
+  return fmt::format(
+      "; NCCL's log says {}: the program's own kernels or copies moved it, which no variable of "
+      "NCCL's reaches",
+      connections_text(arm));
 }
 
 /// Judges an arm without P2P, beside the most that one with it moved. One run is enough: a median
@@ -118,14 +132,15 @@ void judge_forbidden(const ArmEvidence& arm, double most, std::vector<Warning>& 
   if (!own.empty()) {
     std::set<std::string> refused;
     for (const RunEvidence& run : arm.runs) refused.insert(run.refused.begin(), run.refused.end());
-    warnings.push_back({name_of(WarningCode::exec_path),
-                        fmt::format("{}: {} is set, and yet {}{}", arm.variant, arm.forbidding,
-                                    use_text(own, arm.runs.size()),
-                                    used_gpus(arm.runs).empty()
-                                        ? "; others may have moved it: the driver did not show "
-                                          "on which GPUs the command ran"
-                                        : ""),
-                        what_bypasses(arm.forbidding, {refused.begin(), refused.end()})});
+    warnings.push_back(
+        {name_of(WarningCode::exec_path),
+         fmt::format("{}: {} is set, and yet {}{}{}", arm.variant, arm.forbidding,
+                     use_text(own, arm.runs.size()), share_text(arm, std::ranges::max(own), most),
+                     used_gpus(arm.runs).empty()
+                         ? "; others may have moved it: the driver did not show "
+                           "on which GPUs the command ran"
+                         : ""),
+         what_bypasses(arm.forbidding, {refused.begin(), refused.end()})});
   } else if (!all.empty()) {
     warnings.push_back(
         {name_of(WarningCode::exec_neighbours),
@@ -149,7 +164,7 @@ std::string why_unused(const ArmEvidence& arm) {
 /// Judges by NCCL's log what counters of NVLink do not tell; returns whether that says it all. One
 /// connection by P2P is enough where P2P is off.
 bool judge_log(const ArmEvidence& arm, std::vector<Warning>& warnings) {
-  const std::string kinds = transports_text(arm);
+  const std::string kinds = connections_text(arm);
   if (arm.p2p_off()) {
     if (arm.path == Path::nvlink || !logs_p2p(arm)) return false;
     warnings.push_back(
@@ -216,7 +231,7 @@ void judge_change(const std::vector<ArmEvidence>& arms, std::vector<Warning>& wa
           WarningCode::exec_no_change,
           fmt::format("{} and {} both took {} by NCCL's log ({}): the variant changed nothing",
                       arms.front().variant, arms[i].variant, readable_path(path),
-                      transports_text(arms[i]))));
+                      connections_text(arms[i]))));
       continue;
     }
     const std::optional<double> first = nvlink_bytes_in_a_run(arms.front().runs);
@@ -236,7 +251,7 @@ void judge_change(const std::vector<ArmEvidence>& arms, std::vector<Warning>& wa
 
 }  // namespace
 
-bool logs_p2p(const ArmEvidence& arm) { return lines_of_kinds(transports_of(arm.runs)).p2p > 0; }
+bool logs_p2p(const ArmEvidence& arm) { return lines_of(connections_of(arm.runs)).p2p > 0; }
 
 void judge_program_paths(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
   judge_unseen(arms, warnings);

@@ -147,7 +147,7 @@ void judge_nccl(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warn
       std::ranges::any_of(arms, [](const ArmEvidence& arm) { return !libraries_of(arm).empty(); });
   if (!any) {
     const bool has_logged = std::ranges::any_of(
-        arms, [](const ArmEvidence& arm) { return !transports_of(arm.runs).empty(); });
+        arms, [](const ArmEvidence& arm) { return !connections_of(arm.runs).empty(); });
     if (has_logged || std::ranges::none_of(arms, looked)) return;
     warnings.push_back(warning_of(WarningCode::exec_no_nccl,
                                   "no process of the command was seen with a libnccl mapped"));

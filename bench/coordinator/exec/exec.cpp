@@ -473,22 +473,35 @@ void note_nccl(Software& software, const std::set<std::pair<std::string, std::st
   software.nccl_library = build.substr(0, build.find('+'));
 }
 
+/// Notes the version that NCCL logged where no library was seen: programs may have it in them.
+void note_logged_nccl(Software& software, const std::set<std::string>& versions) {
+  if (software.nccl_path || versions.size() != 1) return;
+  software.nccl_build = *versions.begin();
+  software.nccl_library = software.nccl_build->substr(0, software.nccl_build->find('+'));
+}
+
 /// Notes the library of each variant's runs, and of the machine where all runs had the same.
 void note_software(Record& record) {
   std::set<std::pair<std::string, std::string>> all;
+  std::set<std::string> all_logged;
   std::vector<Software>& in_force = record.settings.software_in_force;
   in_force.clear();
   for (const Variant& variant : record.settings.variants) {
     std::set<std::pair<std::string, std::string>> own;
+    std::set<std::string> logged;
     for (const ProgramRun& run : record.runs) {
       if (run.variant != variant.name) continue;
+      if (!run.evidence.nccl_logged.empty()) logged.insert(run.evidence.nccl_logged);
       for (const MappedNccl& library : run.evidence.nccl)
         own.emplace(library.path, library.version);
     }
     note_nccl(in_force.emplace_back(record.machine.software), own);
+    if (own.empty()) note_logged_nccl(in_force.back(), logged);
     all.merge(own);
+    all_logged.merge(logged);
   }
   note_nccl(record.machine.software, all);
+  if (all.empty()) note_logged_nccl(record.machine.software, all_logged);
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ class Run {
     if (server_) end_server();
     if (watched_) {
       report_.evidence = gpus_.end();
-      note_transports();
+      note_nccl_log();
       report_.evidence.refused = refusals_.functions();
       report_.received = received_in_run(plan_, report_.place, gpus_.processes(), environment_);
     }
@@ -197,7 +197,7 @@ class Run {
   }
 
   void let_nccl_log();
-  void note_transports();
+  void note_nccl_log();
   std::string too_long(Seconds limit) const;
   std::optional<ProcessEnd> wait_for(Process& shell, const SignalWatch* watch) const;
   bool run_shell(const char* option, const std::string& text, const SignalWatch* watch);
@@ -246,12 +246,14 @@ void Run::let_nccl_log() {
   of_program_.merge(log_variables(*nccl_logs_));
 }
 
-void Run::note_transports() {
+void Run::note_nccl_log() {
   RunEvidence& evidence = report_.evidence;
   if (nccl_logs_) {
-    evidence.transports = read_transport_logs(*nccl_logs_).kinds;
+    const TransportLines logged = read_transport_logs(*nccl_logs_);
+    evidence.connections = logged.connections;
+    evidence.nccl_logged = logged.version;
   } else {
-    evidence.transports_reason =
+    evidence.connections_reason =
         fmt::format("{} is yours", chooses_nccl_log(plan_, report_.place, environment_));
   }
 }

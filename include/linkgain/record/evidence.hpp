@@ -97,6 +97,15 @@ struct MappedNccl {
   bool operator==(const MappedNccl&) const = default;
 };
 
+/// A connection of NCCL's by its log, of any channels.
+struct NcclConnection {
+  std::string transport{};  ///< "P2P/CUMEM", "SHM/direct/direct", "NVLS"
+  /// Devices as NCCL numbers them, ranks in older versions; absent where it joins no pair.
+  std::optional<int> from{};
+  std::optional<int> to{};
+  bool operator==(const NcclConnection&) const = default;
+};
+
 /// What was seen from outside of one run of a command.
 struct RunEvidence {
   std::string no_gpus{};  ///< why no GPU was looked at; empty where `gpus` has any
@@ -104,10 +113,10 @@ struct RunEvidence {
   /// In the order of their paths; a process may have several. Empty with processes_looked: NCCL was
   /// linked statically or is not used.
   std::vector<MappedNccl> nccl{};
-  int processes_looked = 0;  ///< whose mappings could be read at least once
-  /// The kinds of NCCL's connections in its log, each once: "P2P/CUMEM", "SHM/direct/direct".
-  std::vector<std::string> transports{};
-  std::string transports_reason{};  ///< why NCCL's log was not read; empty where it was
+  int processes_looked = 0;                   ///< whose mappings could be read at least once
+  std::vector<NcclConnection> connections{};  ///< each once
+  std::string nccl_logged{};                  ///< the version that NCCL logged: "2.28.9+cuda13.0"
+  std::string connections_reason{};           ///< why NCCL's log was not read; empty where it was
   /// Functions of the driver that refused peer access, by no-p2p's library.
   std::vector<std::string> refused{};
   Neighbours neighbours{};  ///< times count from the run's begin

@@ -403,14 +403,20 @@ void describe_members(auto& visit, json::Is<MappedNccl> auto& library) {
   visit("processes", library.processes, "", {.least = 1});
 }
 
+void describe_members(auto& visit, json::Is<NcclConnection> auto& connection) {
+  visit("transport", connection.transport, "as NCCL writes it, such as P2P/CUMEM");
+  visit("from", connection.from, "device by NCCL's number; null where it joins no pair");
+  visit("to", connection.to);
+}
+
 void describe_members(auto& visit, json::Is<RunEvidence> auto& evidence) {
   visit("no_gpus", evidence.no_gpus, "why no GPU was looked at");
   visit("gpus", evidence.gpus);
   visit("nccl", evidence.nccl, "libraries that the command's processes had mapped");
   visit("processes_looked", evidence.processes_looked, "whose mappings could be read");
-  visit.later("transports", evidence.transports,
-              "kinds of NCCL's connections by its log; absent in older records");
-  visit.later("transports_reason", evidence.transports_reason,
+  visit.later("connections", evidence.connections, "NCCL's, by its log; absent in older records");
+  visit.sparse("nccl_logged", evidence.nccl_logged, "NCCL's version by its log");
+  visit.later("connections_reason", evidence.connections_reason,
               "why NCCL's log was not read; empty where it was, absent in older records");
   visit.sparse("refused", evidence.refused,
                "functions of the driver that refused peer access, by no-p2p's library");

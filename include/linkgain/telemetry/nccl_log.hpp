@@ -28,13 +28,15 @@ struct TransportLines {
   int other = 0;
   std::vector<std::string>
       kinds;  ///< distinct, as NCCL writes them: "P2P/CUMEM", in order of appearance
+  std::vector<NcclConnection> connections;  ///< distinct, in order of appearance
+  std::string version;                      ///< of the NCCL that logged last: "2.28.3+cuda13.0"
 };
 
 /// Reads NCCL's log text; incomplete and unrelated lines are skipped.
 TransportLines parse_transport_lines(std::string_view log);
 
-/// Returns lines of these kinds, as if there had been one of each.
-TransportLines lines_of_kinds(const std::vector<std::string>& kinds);
+/// Returns lines of these connections, as if there had been one of each.
+TransportLines lines_of(const std::vector<NcclConnection>& connections);
 
 /// The files into which the processes of a job have NCCL log.
 struct NcclLogFiles {

@@ -42,11 +42,16 @@ std::string readable_traffic(double bytes);
 /// or the driver does not say.
 std::optional<bool> nvlink_joins(const Machine& machine, std::span<const RunEvidence> runs);
 
-/// Lists the kinds of NCCL's connections in any of the runs, each once.
-std::vector<std::string> transports_of(std::span<const RunEvidence> runs);
+/// Lists NCCL's connections in any of the runs, each once.
+std::vector<NcclConnection> connections_of(std::span<const RunEvidence> runs);
 
-/// Gives NVLink where the median run used it by the counters, else what NCCL's connections say. Of
-/// P2P these do not say over which link: that is PCIe where nvlink_joins() none, else Path::p2p.
+/// Says "P2P/CUMEM"; of several transports between which GPUs, "P2P/CUMEM (0-1), SHM/direct/direct
+/// (1-2, 2->3)".
+std::string readable_connections(const std::vector<NcclConnection>& connections);
+
+/// Gives NVLink where the median run used it by the counters, and mixed where NCCL's log has no P2P
+/// beside: the program moved some of it by other means. Else it gives what NCCL's connections say.
+/// Of P2P these do not say over which link: that is PCIe where nvlink_joins() none, else Path::p2p.
 /// Unknown where both are silent.
 Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine);
 

@@ -86,6 +86,23 @@ TEST(TransportLog, ReadsDirectionsAndCollNet) {
                                        "SHM/direct/direct"));
 }
 
+TEST(TransportLog, NamesTheDevicesOfEachPairOnceAndTheVersion) {
+  const TransportLines lines = parse_transport_lines(
+      "vm:7:7 [0] NCCL INFO NCCL version 2.28.3+cuda13.0\n"
+      "vm:7:7 [0] NCCL INFO Channel 00/0 : 0[2] -> 1[3] via P2P/CUMEM\n"
+      "vm:7:7 [0] NCCL INFO Channel 01/0 : 0[2] -> 1[3] via P2P/CUMEM\n"
+      "vm:7:7 [1] NCCL INFO Channel 00/0 : 1[3] -> 0[2] via SHM/direct/direct\n"
+      "vm:7:7 [0] NCCL INFO Channel 00 : 5[7000] -> 6[3b000] via P2P/IPC\n"  // bus ids: ranks
+      "vm:7:7 [0] NCCL INFO CollNet 00/0 : 0 [send] via COLLNET/SHARP/0\n");
+  EXPECT_EQ(lines.version, "2.28.3+cuda13.0");
+  EXPECT_THAT(
+      lines.connections,
+      ElementsAre(NcclConnection{"P2P/CUMEM", 2, 3}, NcclConnection{"SHM/direct/direct", 3, 2},
+                  NcclConnection{"P2P/IPC", 5, 6},
+                  NcclConnection{"COLLNET/SHARP/0", std::nullopt, std::nullopt}));
+  EXPECT_EQ(lines_of(lines.connections).kinds, lines.kinds);
+}
+
 TEST(TransportLog, SkipsUnrelatedLines) {
   const TransportLines lines = parse_transport_lines(
       "vm:7:7 [0] NCCL INFO Check P2P Type isAllDirectP2p 0 directMode 0\n"

@@ -101,7 +101,7 @@ TEST(ProgramValidity, AProgramWithoutNvlinkIsNamed) {
 /// Gives an arm whose GPUs have no NVLink counter, and whose NCCL logged connections of this kind.
 ArmEvidence logged(const std::string& name, const std::string& kind, std::optional<bool> nvlink) {
   ArmEvidence arm = arm_of(name, {std::nullopt});
-  arm.runs.front().transports = {kind};
+  arm.runs.front().connections = {{kind, 0, 1}};
   Machine machine;
   machine.links = {{0, 1, std::nullopt, nvlink}};
   arm.path = path_of_program(arm.runs, machine);
@@ -125,6 +125,17 @@ TEST(ProgramValidity, P2pInNcclsLogDoesNotSayOverWhichLink) {
   }
 }
 
+TEST(ProgramValidity, ConnectionsOfSeveralTransportsNameTheirPairs) {
+  EXPECT_EQ(readable_connections({}), "");
+  EXPECT_EQ(readable_connections({{"P2P/CUMEM", 0, 1}, {"P2P/CUMEM", 1, 0}}), "P2P/CUMEM");
+  EXPECT_EQ(readable_connections({{"P2P/CUMEM", 0, 1},
+                                  {"SHM/direct/direct", 1, 2},
+                                  {"P2P/CUMEM", 1, 0},
+                                  {"SHM/direct/direct", 3, 0},
+                                  {"NVLS", std::nullopt, std::nullopt}}),
+            "P2P/CUMEM (0-1), SHM/direct/direct (1->2, 3->0), NVLS");
+}
+
 TEST(ProgramValidity, NcclsLogTellsWhereAVariantDidNotDoWhatItSays) {
   const ArmEvidence host = logged("host", "SHM/direct/direct", false);
   const std::vector<ArmEvidence> alike{logged("p2p", "SHM/direct/direct", false), host};
@@ -138,7 +149,7 @@ TEST(ProgramValidity, NcclsLogTellsWhereAVariantDidNotDoWhatItSays) {
                 ElementsAre("exec-no-nvlink", "exec-no-change"));
   }
   ArmEvidence some = host;
-  some.runs.front().transports.emplace_back("P2P/CUMEM");
+  some.runs.front().connections.push_back({"P2P/CUMEM", 0, 1});
   some.path = path_of_program(some.runs, {});
   EXPECT_EQ(some.path, Path::mixed);
   EXPECT_THAT(codes_of({wrong.front(), some}), ElementsAre("exec-path")) << "one connection";
@@ -148,10 +159,21 @@ TEST(ProgramValidity, NcclsLogTellsWhereAVariantDidNotDoWhatItSays) {
 
 TEST(ProgramValidity, NvlinksCountersStandAboveNcclsLog) {
   ArmEvidence arm = arm_of("p2p", {kGigabyte});
-  arm.runs.front().transports = {"SHM/direct/direct"};
+  arm.runs.front().connections = {{"SHM/direct/direct", 0, 1}};
+  EXPECT_EQ(path_of_program(arm.runs, {}), Path::mixed) << "the program's own copies";
+  EXPECT_THAT(codes_of({arm}), IsEmpty());
+  arm.runs.front().connections.push_back({"P2P/CUMEM", 1, 2});
   EXPECT_EQ(path_of_program(arm.runs, {}), Path::nvlink);
-  arm.runs.front().transports.clear();
   EXPECT_EQ(path_of_program(arm_of("p2p", {0}).runs, {}), Path::unknown) << "nothing was said";
+}
+
+TEST(ProgramValidity, BytesThatObeyNoVariableAreNamedByTheirShare) {
+  ArmEvidence host = arm_of("host", {kGigabyte});
+  host.runs.front().connections = {{"SHM/direct/direct", 0, 1}};
+  const auto text_beside = [&](std::int64_t bytes) {
+    return judge_exec({arm_of("p2p", {bytes}), host}, {}).front().text + "\n";
+  };
+  expect_golden(text_beside(3 * kGigabyte) + text_beside(kGigabyte), "bytes_beside_a_variable.txt");
 }
 
 TEST(ProgramValidity, VariantsThatChooseNoPathMayMoveTheSame) {

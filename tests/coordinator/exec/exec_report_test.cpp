@@ -148,7 +148,7 @@ TEST(ExecScreen, NamesThePathThatNcclsLogDoes) {
       gpu.traffic = {};
       gpu.nvlink_reason = "no NVLink";
     }
-    run.evidence.transports = {run.variant == "p2p" ? "P2P/CUMEM" : "SHM/direct/direct"};
+    run.evidence.connections = {{run.variant == "p2p" ? "P2P/CUMEM" : "SHM/direct/direct", 0, 1}};
   }
   record.warnings.clear();
   conclude(record);

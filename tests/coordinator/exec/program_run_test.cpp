@@ -267,9 +267,9 @@ constexpr const char* kConnections =
 
 TEST_F(ProgramRun, ReadsNcclsLog) {
   const RunReport report = run(kConnections + std::string("\"$NCCL_DEBUG_FILE\""));
-  EXPECT_THAT(report.evidence.transports, ElementsAre("P2P/CUMEM"));
-  EXPECT_EQ(report.evidence.transports_reason, "");
-  EXPECT_THAT(run("true").evidence.transports, ElementsAre("P2P/CUMEM")) << "of the same name";
+  EXPECT_THAT(report.evidence.connections, ElementsAre(NcclConnection{"P2P/CUMEM", 0, 1}));
+  EXPECT_EQ(report.evidence.connections_reason, "");
+  EXPECT_EQ(run("true").evidence.connections, report.evidence.connections) << "of the same name";
 }
 
 TEST_F(ProgramRun, TakesNoPartInALogThatIsTheUsers) {
@@ -277,13 +277,13 @@ TEST_F(ProgramRun, TakesNoPartInALogThatIsTheUsers) {
   {
     const ScopedEnvironment own("NCCL_DEBUG_FILE", log);
     const RunReport report = run(kConnections + std::string("\"$NCCL_DEBUG_FILE\""));
-    EXPECT_THAT(report.evidence.transports, IsEmpty());
-    EXPECT_EQ(report.evidence.transports_reason, "NCCL_DEBUG_FILE is yours");
+    EXPECT_THAT(report.evidence.connections, IsEmpty());
+    EXPECT_EQ(report.evidence.connections_reason, "NCCL_DEBUG_FILE is yours");
     EXPECT_TRUE(std::filesystem::exists(log));
   }
   const RunReport report = run("NCCL_DEBUG=INFO test -z \"$NCCL_DEBUG_FILE\"");
   EXPECT_FALSE(report.failure) << "the command's own";
-  EXPECT_EQ(report.evidence.transports_reason, "NCCL_DEBUG is yours");
+  EXPECT_EQ(report.evidence.connections_reason, "NCCL_DEBUG is yours");
 }
 
 }  // namespace
