@@ -5,10 +5,10 @@
 #include <system_error>
 
 #include "fuzz_target.hpp"
+#include "linkgain/hardware/pci.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/kernel_log.hpp"
-#include "linkgain/telemetry/pci.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"
 #include "linkgain/watch/program_evidence.hpp"
 

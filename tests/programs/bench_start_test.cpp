@@ -99,6 +99,9 @@ TEST_F(BenchStart, IsRefusedWithAReason) {
   add("linkgain-bench --np 1", quick({LINKGAIN_BENCH, "--np", "1"}), 2);
   add("linkgain-bench -g 64 -t 64", quick({LINKGAIN_BENCH, "-g", "64", "-t", "64"}), 2);
   add("linkgain-bench", quick({LINKGAIN_BENCH}), 2);
+  ProgramRequest strange = quick({LINKGAIN_BENCH, "--backend", "mpi"});
+  strange.environment["PMI_SIZE"] = "2";
+  add("mpirun of MPICH -np 2 linkgain-bench", strange, 2);
   refusals.about("before anything is started");
   add("linkgain bench --bogus", alone({LINKGAIN, "bench", "--bogus", "--backend", "mpi"}), 2);
   ProgramRequest lost = quick({LINKGAIN_BENCH, "-g", "2"});

@@ -294,6 +294,15 @@ TEST(DoctorProgram, AsksMpirunWhichMpiItIsOf) {
   }
 }
 
+TEST(DoctorProgram, FindsAnMpirunThatCannotWork) {
+  const ScratchFolder folder;
+  for (const char* script : {"exit 127", "echo mpirun Open MPI 4.1.4; exit 1", "kill -SEGV $$"}) {
+    const Outcome outcome = run_program(doctor_with_mpirun(folder, script));
+    EXPECT_EQ(outcome.status, 1) << script;
+    EXPECT_EQ(verdict_of(outcome, "mpirun", "host"), "problem") << script;
+  }
+}
+
 TEST(DoctorProgram, AnMpirunThatSaysNothingDoesNotHoldItUp) {
   const ScratchFolder folder;
   Program running(doctor_with_mpirun(folder, "exec sleep 60"));

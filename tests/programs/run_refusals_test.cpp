@@ -160,6 +160,18 @@ TEST(RunNeeds, MpirunOrSaysHowToGetIt) {
   EXPECT_THAT(entries(folder), IsEmpty());
 }
 
+TEST(RunNeeds, OpenMpisMpirunOrSaysWhoseItIs) {
+  const ScratchFolder folder;
+  write_executable(folder / "mpirun",
+                   "#!/bin/sh\nprintf 'HYDRA build details:\\n Version: 4.0.2\\n'\n");
+  ProgramRequest request = run_request(folder, {"--sizes", "64", "--launches", "1"});
+  request.environment["PATH"] = folder.path().string() + ":/usr/bin:/bin";
+  const std::string said = "mpirun' is of MPICH 4.0.2, not of Open MPI";
+  EXPECT_THAT(with_status(3, run_program(request, 30.0)).error, HasSubstr(said));
+  request.arguments = {LINKGAIN, "bench", "--backend", "mpi"};
+  EXPECT_THAT(with_status(3, run_program(request, 30.0)).error, HasSubstr(said));
+}
+
 TEST(RunNeeds, GpusUnlessTheMpiBackendIsAskedFor) {
   const ScratchFolder folder;
   for (const Words& arguments :

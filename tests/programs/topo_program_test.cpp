@@ -205,13 +205,15 @@ TEST(TopoProgram, WithoutGpusSaysWhyAndWhatToDo) {
   const ScratchFolder folder;
   ProgramRequest no_library = topo(folder, "h200x2");
   no_library.environment["LINKGAIN_NVML_LIBRARY"] = "/nowhere/libnvidia-ml.so.1";
-  for (const ProgramRequest& request : {no_library, topo(folder, "no-driver")}) {
+  for (const auto& [request, advice] :
+       {std::pair(no_library, "install NVIDIA's driver"),
+        std::pair(topo(folder, "no-driver"), "modprobe nvidia"),
+        std::pair(topo(folder, "driver-mismatch"), "restart the machine")}) {
     const Outcome outcome = run_program(request);
     EXPECT_EQ(outcome.status, 3);
     EXPECT_THAT(outcome.output, IsEmpty());
     ASSERT_THAT(lines_of(outcome.error), SizeIs(2)) << outcome.error;
-    EXPECT_THAT(outcome.error,
-                AllOf(StartsWith("linkgain: no GPU: "), HasSubstr("install NVIDIA's driver")));
+    EXPECT_THAT(outcome.error, AllOf(StartsWith("linkgain: no GPU: "), HasSubstr(advice)));
   }
   const Json json = json_of(topo(folder, "no-driver", {"--json"}), 3);
   EXPECT_THAT(json.at("gpus"), IsEmpty());

@@ -184,6 +184,10 @@ const char* nvmlErrorString(Result result) {
       return "Driver Not Loaded";
     case kGpuIsLost:
       return "GPU is lost";
+    case kNoPermission:
+      return "Insufficient Permissions";
+    case kVersionMismatch:
+      return "Driver/library version mismatch";
     default:
       return "Unknown Error";
   }

@@ -56,6 +56,9 @@
 /// | failing-fields      | 2 x H200      | NV18   | nvmlDeviceGetFieldValues fails (999)          |
 /// | some-fields         | 2 x H200      | NV18   | 139 and 198 "Not Supported", the others work  |
 /// | no-driver           | -             | -      | nvmlInit_v2 fails (9)                         |
+/// | no-permission       | -             | -      | the same (4)                                  |
+/// | blocked             | -             | -      | the same (17)                                 |
+/// | driver-mismatch     | -             | -      | the same (18)                                 |
 ///
 /// All but H200's are hand-made from NVIDIA's data sheets. GPU n of every scenario has the UUID
 /// GPU-00000000-0000-0000-0000-00000000000n; with m = 6 + n in hexadecimal the PCI id of an H200 is
@@ -87,18 +90,21 @@
 namespace linkgain::nvml_double {
 
 using nvml_api::ComputeMode;
+using nvml_api::kBlockedBySystem;
+using nvml_api::kDriverNotLoaded;
 using nvml_api::kGpuIsLost;
 using nvml_api::kInsufficientSize;
+using nvml_api::kNoPermission;
 using nvml_api::kNotSupported;
 using nvml_api::kSuccess;
+using nvml_api::kVersionMismatch;
 using nvml_api::P2pStatus;
 using nvml_api::Result;
 
 inline constexpr Result kUninitialized = 1;
 inline constexpr Result kInvalidArgument = 2;
 inline constexpr Result kNotFound = 6;
-inline constexpr Result kDriverNotLoaded = 9;
-inline constexpr Result kUnknown = 999;
+inline constexpr Result kUnknown = nvml_api::kUnknownError;
 
 inline constexpr int kMostGpus = 8;
 inline constexpr int kAll = -1;  ///< every link, in Scenario::link_down

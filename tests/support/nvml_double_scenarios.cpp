@@ -149,6 +149,9 @@ constexpr std::array kScenarios{
     Scenario{.name = "failing-fields", .fields = Fields::failing},
     Scenario{.name = "some-fields", .fields = Fields::some},
     Scenario{.name = "no-driver", .init = kDriverNotLoaded},
+    Scenario{.name = "no-permission", .init = kNoPermission},
+    Scenario{.name = "blocked", .init = kBlockedBySystem},
+    Scenario{.name = "driver-mismatch", .init = kVersionMismatch},
 };
 
 }  // namespace

@@ -135,6 +135,25 @@ int number_of(std::string_view value) {
   return static_cast<int>(std::strtol(std::string(value).c_str(), nullptr, 0));
 }
 
+bool is_whole_number(std::string_view value) {
+  const std::string text(value);
+  char* end = nullptr;
+  std::strtol(text.c_str(), &end, 0);
+  return !text.empty() && *end == '\0';
+}
+
+/// Returns whether the value is one of those that the variable has without being set.
+bool is_usual(const EnvironmentVariable& variable, std::string_view value) {
+  const std::vector<std::string> values = split(variable.harmless, ' ');
+  return std::ranges::find(values, value) != values.end();
+}
+
+/// Returns whether NCCL reads the number that a value begins with, 0 of a word.
+bool takes_number(const EnvironmentVariable& variable) {
+  return variable.name.starts_with("NCCL_") && !variable.harmless.empty() &&
+         variable.harmless.find_first_not_of("0123456789 ") == std::string_view::npos;
+}
+
 /// Returns the version after `prefix`'s first place in `text` where a digit follows, one with
 /// "+cuda" first.
 std::string version_in(std::string_view text) {
@@ -186,9 +205,15 @@ std::string what_bypasses(std::string_view assignment, const std::vector<std::st
 }
 
 bool is_harmless(const EnvironmentVariable& variable, std::string_view value) {
-  if (variable.harmless.empty()) return value.empty();
-  const std::vector<std::string> values = split(variable.harmless, ' ');
-  return value.empty() || std::ranges::find(values, value) != values.end();
+  if (variable.name == "NCCL_P2P_DISABLE") return !forbids_p2p(variable.name, value);
+  if (value.empty() || is_usual(variable, value)) return true;
+  return takes_number(variable) && is_usual(variable, std::to_string(number_of(value)));
+}
+
+bool is_misread(const EnvironmentVariable& variable, std::string_view value) {
+  if (value.empty() || !is_harmless(variable, value)) return false;
+  return !is_usual(variable, value) &&
+         !(is_whole_number(value) && is_usual(variable, std::to_string(number_of(value))));
 }
 
 std::filesystem::path nccl_in(const std::filesystem::path& folder) {

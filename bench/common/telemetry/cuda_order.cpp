@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "linkgain/base/text.hpp"
-#include "linkgain/telemetry/pci.hpp"
+#include "linkgain/hardware/pci.hpp"
 
 namespace linkgain {
 namespace {
@@ -112,7 +112,7 @@ Reading<Order> listed_gpus(const std::vector<TopologyGpu>& gpus, const CudaSetti
   std::vector<std::string> entries = split(*settings.visible_devices, ',');
   std::ranges::transform(entries, entries.begin(), trimmed);
   if (entries.empty()) return Order{};
-  if (entries.front().starts_with("MIG-")) {
+  if (names_mig_instance(settings)) {
     return Missing{"CUDA_VISIBLE_DEVICES names a MIG instance"};
   }
   if (number_of(entries.front()) && !order.measured()) return order;
@@ -133,13 +133,19 @@ CudaSettings cuda_settings(const Environment& environment) {
           variable(environment, "CUDA_DEVICE_ORDER")};
 }
 
+bool names_mig_instance(const CudaSettings& settings) {
+  return trimmed(settings.visible_devices.value_or("")).starts_with("MIG-");
+}
+
 std::vector<Reading<int>> cuda_indexes(const std::vector<TopologyGpu>& gpus,
                                        const CudaSettings& settings) {
   const Reading<Order> listed = listed_gpus(gpus, settings, physical_order(gpus, settings));
   if (!listed.measured()) return all_missing(gpus.size(), listed.reason());
   const Order& visible = listed.value();
   if (names_one_twice(visible)) {
-    return all_missing(gpus.size(), "CUDA_VISIBLE_DEVICES names a GPU twice: CUDA then sees none");
+    return Indexes(
+        gpus.size(),
+        Missing{"CUDA_VISIBLE_DEVICES names a GPU twice: CUDA then sees none", WhyMissing::hidden});
   }
   Indexes indexes(gpus.size(), hidden_from_cuda());
   for (std::size_t i = 0; i < visible.size(); ++i) indexes[visible[i]] = static_cast<int>(i);

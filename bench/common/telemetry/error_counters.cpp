@@ -7,8 +7,8 @@
 #include <array>
 
 #include "linkgain/base/text.hpp"
+#include "linkgain/hardware/pci.hpp"
 #include "linkgain/telemetry/kernel_log.hpp"
-#include "linkgain/telemetry/pci.hpp"
 
 namespace linkgain {
 namespace {

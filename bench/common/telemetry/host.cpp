@@ -26,7 +26,7 @@
 #include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
-#include "linkgain/telemetry/pci.hpp"
+#include "linkgain/hardware/pci.hpp"
 
 namespace linkgain {
 namespace {
@@ -64,6 +64,47 @@ std::optional<std::int64_t> room_of_group(const std::filesystem::path& folder) {
   std::ifstream current(folder / "pids.current");
   if (!(limit >> most) || !(current >> now) || most < 0 || now < 0) return std::nullopt;
   return std::max<std::int64_t>(0, most - now);
+}
+
+/// Reads "max 100000" or "150000 100000" of version 2, else the two files of version 1. Missing
+/// without a reason where the group has neither.
+Reading<double> processors_of_group(const std::filesystem::path& folder) {
+  std::string quota;
+  double period = 0.0;
+  std::ifstream both(folder / "cpu.max");
+  if (!(both >> quota >> period)) {
+    std::ifstream quota_file(folder / "cpu.cfs_quota_us");
+    std::ifstream period_file(folder / "cpu.cfs_period_us");
+    if (!(quota_file >> quota) || !(period_file >> period)) return Missing{};
+  }
+  const double used = std::strtod(quota.c_str(), nullptr);  // 0 of "max"
+  if (used <= 0.0 || period <= 0.0) return Missing{"unlimited"};
+  return used / period;
+}
+
+/// Returns the folders of the control groups that this process is in, for one controller: its own
+/// and all above, whose limits hold as well.
+std::vector<std::filesystem::path> own_groups(const std::filesystem::path& proc,
+                                              const std::filesystem::path& sys,
+                                              const std::string& controller) {
+  std::vector<std::filesystem::path> folders;
+  std::ifstream groups(proc / "self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    // "0::/user.slice" of version 2, "4:cpu,cpuacct:/user.slice" of version 1.
+    const std::vector<std::string> parts = split(line, ':');
+    if (parts.size() < 3) continue;
+    const std::vector<std::string> controllers = split(parts[1], ',');
+    const bool is_second_version = parts[1].empty();
+    if (!is_second_version && std::ranges::find(controllers, controller) == controllers.end()) {
+      continue;
+    }
+    const std::filesystem::path top = sys / "fs/cgroup" / (is_second_version ? "" : controller);
+    // In a container the path may be the host's, of which nothing but the top is there.
+    std::filesystem::path below = std::filesystem::path(parts[2]).relative_path();
+    for (; !below.empty(); below = below.parent_path()) folders.push_back(top / below);
+    folders.push_back(top);
+  }
+  return folders;
 }
 
 /// Returns threads of all of this user's processes.
@@ -219,22 +260,24 @@ std::optional<std::int64_t> free_shared_memory() {
 
 std::optional<std::int64_t> cgroup_process_room(const std::filesystem::path& root) {
   std::optional<std::int64_t> room;
-  std::ifstream groups(root / "proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    // "0::/user.slice" of version 2, "8:pids:/user.slice" of version 1.
-    const std::vector<std::string> parts = split(line, ':');
-    if (parts.size() < 3 || (!parts[1].empty() && parts[1] != "pids")) continue;
-    const std::filesystem::path top =
-        root / (parts[1].empty() ? "sys/fs/cgroup" : "sys/fs/cgroup/pids");
-    // In a container the path may be the host's, of which nothing but the top is there.
-    std::filesystem::path below = std::filesystem::path(parts[2]).relative_path();
-    while (true) {
-      room = smaller(room, room_of_group(top / below));
-      if (below.empty()) break;
-      below = below.parent_path();
-    }
+  for (const auto& folder : own_groups(root / "proc", root / "sys", "pids")) {
+    room = smaller(room, room_of_group(folder));
   }
   return room;
+}
+
+Reading<double> cgroup_processors(const std::filesystem::path& proc,
+                                  const std::filesystem::path& sys) {
+  Reading<double> least = Missing{"the control group does not say"};
+  for (const auto& folder : own_groups(proc, sys, "cpu")) {
+    const Reading<double> own = processors_of_group(folder);
+    if (own.measured() && least.measured()) {
+      least = std::min(least.value(), own.value());
+    } else if (own.measured() || (!least.measured() && !own.reason().empty())) {
+      least = own;
+    }
+  }
+  return least;
 }
 
 std::optional<std::int64_t> startable_processes() {

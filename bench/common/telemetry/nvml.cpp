@@ -78,19 +78,19 @@ std::optional<int> clock_of(const Reading<unsigned int>& megahertz) {
 
 }  // namespace
 
-std::shared_ptr<Nvml> Nvml::open(std::string* reason) {
+std::shared_ptr<Nvml> Nvml::open(std::string* reason, std::string* advice) {
   std::string why;
+  std::string what_to_do;
   const std::string name = library_name();
   std::unique_ptr<NvmlLibrary> library;
   if (is_no_regular_file(name)) {
     why = name + " is no regular file";
   } else {
-    library = NvmlLibrary::load(name, why);
+    library = NvmlLibrary::load(name, why, what_to_do);
   }
   if (!library) {
-    if (reason != nullptr) {
-      *reason = why;
-    }
+    if (reason != nullptr) *reason = why;
+    if (advice != nullptr) *advice = what_to_do;
     return nullptr;
   }
   return std::shared_ptr<Nvml>(new Nvml(std::move(library)));

@@ -43,6 +43,31 @@ void* open_library(const std::string& name, DriverWatch& watch) {
   return dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
+/// Says what to do where NVML does not start; empty where nothing particular is known.
+std::string advice_for_start(nvml_api::Result result) {
+  switch (result) {
+    case nvml_api::kNoPermission:
+      return "have the user reach the driver's device files (ls -l /dev/nvidia*), or start "
+             "linkgain "
+             "as root";
+    case nvml_api::kDriverNotLoaded:
+      return "load the driver's module (modprobe nvidia; dmesg says why where that fails), after "
+             "an "
+             "update of kernel or driver restart the machine, or install the driver";
+    case nvml_api::kBlockedBySystem:
+    case nvml_api::kUnknownError:
+      return "in a container, restart it: the system took its GPUs away, as systemctl "
+             "daemon-reload does; else load the driver's module again or restart the machine, and "
+             "see dmesg";
+    case nvml_api::kVersionMismatch:
+      return "restart the machine, or unload the driver's modules and load them again: the driver "
+             "was updated, and the old one is still loaded; in a container, its NVML must be that "
+             "of the host's driver";
+    default:
+      return {};
+  }
+}
+
 }  // namespace
 
 DriverWatch::Call::Call(DriverWatch& watch, const char* function)
@@ -92,7 +117,7 @@ void* NvmlLibrary::find(const char* symbol) const {
 }
 
 std::unique_ptr<NvmlLibrary> NvmlLibrary::load(const std::string& name, std::string& reason,
-                                               Seconds limit) {
+                                               std::string& advice, Seconds limit) {
   std::unique_ptr<NvmlLibrary> library(new NvmlLibrary(name, limit));
   if (!library->object_) {
     const char* error = dlerror();
@@ -107,6 +132,7 @@ std::unique_ptr<NvmlLibrary> NvmlLibrary::load(const std::string& name, std::str
   const nvml_api::Result result = library->init();
   if (result != nvml_api::kSuccess) {
     reason = fmt::format("NVML cannot start: {}", library->error_text(result));
+    advice = advice_for_start(result);
     return nullptr;
   }
   library->initialised_ = true;

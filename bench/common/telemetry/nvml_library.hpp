@@ -27,9 +27,14 @@ using Handle = void*;  ///< nvmlDevice_t
 using Result = int;
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kNotSupported = 3;
+inline constexpr Result kNoPermission = 4;
 inline constexpr Result kInsufficientSize = 7;
+inline constexpr Result kDriverNotLoaded = 9;
 inline constexpr Result kFunctionNotFound = 13;  ///< also what a missing symbol answers here
 inline constexpr Result kGpuIsLost = 15;
+inline constexpr Result kBlockedBySystem = 17;
+inline constexpr Result kVersionMismatch = 18;
+inline constexpr Result kUnknownError = 999;
 
 /// nvmlMemory_t, in bytes.
 struct Memory {
@@ -260,8 +265,10 @@ struct NvmlLibrary {
   };
 
   /// Loads the library called `name` (a file name for dlopen) and initialises it. Where that fails
-  /// the result is null and `reason` says why. No call may take longer than `limit`.
+  /// the result is null, `reason` says why and `advice` what to do, where that is known. No call
+  /// may take longer than `limit`.
   static std::unique_ptr<NvmlLibrary> load(const std::string& name, std::string& reason,
+                                           std::string& advice,
                                            Seconds limit = DriverWatch::kLimit);
   ~NvmlLibrary();
   NvmlLibrary(const NvmlLibrary&) = delete;

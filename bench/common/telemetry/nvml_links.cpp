@@ -6,8 +6,8 @@
 #include <cmath>
 #include <string>
 
+#include "linkgain/hardware/pci.hpp"
 #include "linkgain/telemetry/nvml.hpp"
-#include "linkgain/telemetry/pci.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"
 #include "nvml_library.hpp"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <system_error>
 
+#include "linkgain/hardware/pci.hpp"
 #include "linkgain/telemetry/cuda_order.hpp"
 #include "linkgain/telemetry/host.hpp"
-#include "linkgain/telemetry/pci.hpp"
 
 namespace linkgain {
 namespace {
@@ -159,7 +159,7 @@ Topology survey_topology(const std::filesystem::path& sys) {
   Topology topology;
   topology.host = host_name();
   std::vector<Device> devices;
-  const std::shared_ptr<Nvml> nvml = Nvml::open(&topology.no_gpus);
+  const std::shared_ptr<Nvml> nvml = Nvml::open(&topology.no_gpus, &topology.no_gpus_advice);
   if (nvml) {
     topology.no_gpus.clear();
     survey_gpus(sys, *nvml, topology, devices);

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "checks.hpp"
-#include "linkgain/telemetry/pci.hpp"
+#include "linkgain/hardware/pci.hpp"
 
 namespace linkgain {
 namespace {
@@ -23,9 +23,12 @@ Finding check_driver(const Survey& survey) {
       survey.topology.no_gpus.empty() ? "the driver knows no GPU" : survey.topology.no_gpus;
   const std::int64_t on_bus = std::ssize(survey.host.nvidia_devices.value_or({}));
   if (on_bus == 0) return check.not_checkable("no GPU: " + reason);
-  return check.found(fault::driver_unusable,
-                     counted_of("on_pcie", on_bus, "NVIDIA GPU", "NVIDIA GPUs") +
-                         " on PCIe, none usable: " + reason);
+  Finding finding = check.found(fault::driver_unusable,
+                                counted_of("on_pcie", on_bus, "NVIDIA GPU", "NVIDIA GPUs") +
+                                    " on PCIe, none usable: " + reason);
+  const std::string& advice = survey.topology.no_gpus_advice;
+  if (!advice.empty()) finding.advice = advice;
+  return finding;
 }
 
 Finding check_present(const Survey& survey) {
@@ -122,7 +125,11 @@ Finding check_visible(const Survey& survey) {
   const auto& setting = survey.visible_devices;
   const FindingValue value = number("visible", visible) + " of " + number("gpus", gpus.size()) +
                              " GPUs" + (setting ? " with CUDA_VISIBLE_DEVICES=" + *setting : "");
-  if (visible == 0) return check.found(fault::none_visible, value);
+  if (visible == 0) {
+    const Reading<int>& index = gpus.front().cuda_index;
+    return check.found(fault::none_visible,
+                       index == hidden_from_cuda() ? value : value + "; " + index.reason());
+  }
   if (visible == 1) {
     return check.found(fault::one_visible, value,
                        {{"add", setting ? "unset CUDA_VISIBLE_DEVICES or add GPUs to it"

@@ -15,8 +15,6 @@
 namespace linkgain {
 namespace {
 
-constexpr std::string_view kOpenMpi = "Open MPI";
-
 struct Version {
   int major_part = 0;
   int minor_part = 0;
@@ -107,11 +105,17 @@ Reading<MpiVersion> library_of(const Reading<Software>& worker) {
 
 /// Judges a launcher by the library; `value` names the mpirun and its version.
 Finding judge_launcher(const Check& check, const std::string& value, const MpiVersion& launcher,
-                       const Reading<MpiVersion>& library) {
+                       const Reading<MpiVersion>& library, const std::string& host) {
   const std::string both = library.measured() ? fmt::format("{}; linkgain-bench's library is {}",
                                                             value, version_text(library.value()))
                                               : value;
   if (launcher.implementation != kOpenMpi) return check.found(fault::mpirun_foreign, both);
+  if (const std::string unfit = why_mpirun_is_unfit(launcher, host); !unfit.empty()) {
+    return check.found(fault::mpirun_host_name,
+                       FindingValue(value) + "; the host's name has " +
+                           number("characters", host.size()) + " characters",
+                       {{"unfit", unfit}});
+  }
   if (!library.measured()) {
     return check.not_checkable(fmt::format(
         "{}; whether it fits linkgain-bench's library is not known: {}", value, library.reason()));
@@ -139,6 +143,9 @@ Finding check_launcher(const Survey& survey) {
   }
   const std::string& path = software.mpirun.value();
   const Reading<MpiVersion>& launcher = software.mpirun_version;
+  if (!software.mpirun_failure.empty()) {
+    return check.found(fault::mpirun_fails, fmt::format("{}: {}", path, software.mpirun_failure));
+  }
   if (!launcher.measured()) {
     return check.found(fault::mpirun_silent, fmt::format("{}: {}", path, launcher.reason()));
   }
@@ -146,7 +153,8 @@ Finding check_launcher(const Survey& survey) {
   if (software.root && !software.root_allowed) {
     value += ", as root: linkgain run tells mpirun that this is meant";
   }
-  return judge_launcher(check, value, launcher.value(), library_of(software.worker));
+  return judge_launcher(check, value, launcher.value(), library_of(software.worker),
+                        survey.topology.host);
 }
 
 const std::string* value_of(const NcclSettings& settings, std::string_view name) {
@@ -180,9 +188,14 @@ Finding judge_setting(const NcclSetting& setting, const EnvironmentVariable& var
   const std::string value =
       fmt::format("={} ({})", setting.value, setting.file.empty() ? "environment" : setting.file);
   const bool forbids = forbids_p2p(setting.name, setting.value);
+  const Fault& fault = forbids                                ? fault::variable_forbids
+                       : is_harmless(variable, setting.value) ? fault::variable_misread
+                                                              : fault::variable_affects;
   return Check("nccl-variable", setting.name)
-      .found(forbids ? fault::variable_forbids : fault::variable_affects, value,
-             {{"effect", std::string(variable.effect)}, {"removal", removal(setting)}});
+      .found(fault, value,
+             {{"effect", std::string(variable.effect)},
+              {"removal", removal(setting)},
+              {"name", setting.name}});
 }
 
 Finding judge_log(const NcclSettings& settings) {
@@ -212,7 +225,9 @@ void check_nccl_settings(const Survey& survey, Findings& findings) {
   for (const NcclSetting& setting : settings.in_force) {
     const EnvironmentVariable* variable = known_variable(setting.name);
     if (variable == nullptr || variable->affects == Affects::log) continue;
-    if (setting.name == "NCCL_CONF_FILE" || is_harmless(*variable, setting.value)) continue;
+    const bool does_nothing =
+        is_harmless(*variable, setting.value) && !is_misread(*variable, setting.value);
+    if (setting.name == "NCCL_CONF_FILE" || does_nothing) continue;
     findings.push_back(judge_setting(setting, *variable));
   }
   if (logs_each_call(settings)) findings.push_back(judge_log(settings));

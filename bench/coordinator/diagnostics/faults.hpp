@@ -345,6 +345,14 @@ inline constexpr Fault mpirun_differs{
     "or MPI_Init fails",
     "put the folder of the mpirun of {library} first on PATH, or that of {mpirun}'s "
     "libmpi.so.40 first on LD_LIBRARY_PATH"};
+inline constexpr Fault mpirun_fails{
+    "mpirun", problem, "it ends with an error when it is asked for its version",
+    "linkgain run starts ranks on several hosts, and those of --backend mpi, with it",
+    "run mpirun --version and correct what it says (a library may be missing: ldd), or install "
+    "Open MPI (apt-get install openmpi-bin)"};
+inline constexpr Fault mpirun_host_name{
+    "mpirun", problem, "the host's name is too long for Open MPI 4", "it {unfit}",
+    "give the host a shorter name (hostname NAME as root, or docker run --hostname NAME)"};
 inline constexpr Fault mpirun_silent{
     "mpirun", not_checkable, "it does not say its version", {}, "mpirun --version"};
 inline constexpr std::string_view kCuda =
@@ -377,6 +385,11 @@ inline constexpr Fault variable_forbids{
 inline constexpr Fault variable_affects{"nccl-variable", warning,
                                         "a variable changes what NCCL does",
                                         "it {effect}, for every variant alike", "{removal}"};
+inline constexpr Fault variable_misread{
+    "nccl-variable", warning, "the value is none that NCCL knows, so that it changes nothing",
+    "NCCL takes a number here, and this value leaves all as it is: what it was meant for is not in "
+    "force",
+    "{removal}; then write {name}=1"};
 inline constexpr Fault log_of_calls{
     "nccl-variable", warning, "NCCL_DEBUG asks for a line for each call",
     "NCCL writes a line for each call, which makes small operations slower",
@@ -406,7 +419,8 @@ inline constexpr auto kAll = places_of(
     lanes_missing_at_work, generation_low, generation_low_at_work, iommu_translates, acs_redirects,
     shm_too_small, shm_small, lock_limited, cores_too_few, cores_few, ids_contained, ids_hidden,
     sysfs_missing, worker_without_nccl, worker_silent, mpirun_missing, mpirun_foreign,
-    mpirun_differs, mpirun_silent, driver_too_old, driver_older, nccl_missing, nccl_differs,
-    nccl_bug, variable_forbids, variable_affects, log_of_calls, conf_fault, cuda_affected);
+    mpirun_differs, mpirun_fails, mpirun_host_name, mpirun_silent, driver_too_old, driver_older,
+    nccl_missing, nccl_differs, nccl_bug, variable_forbids, variable_affects, variable_misread,
+    log_of_calls, conf_fault, cuda_affected);
 
 }  // namespace linkgain::fault

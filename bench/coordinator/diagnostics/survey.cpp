@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -90,25 +89,6 @@ Reading<MemoryLimit> locked_memory_limit() {
   return MemoryLimit{static_cast<std::int64_t>(limit.rlim_cur)};
 }
 
-/// Reads control groups of version 2 ("max 100000" or "150000 100000"), else of version 1.
-Reading<double> processor_quota(const std::filesystem::path& sys) {
-  const std::filesystem::path groups = sys / "fs/cgroup";
-  std::string quota;
-  double period = 0.0;
-  if (std::ifstream file(groups / "cpu.max"); file >> quota >> period) {
-    if (quota == "max" || period <= 0.0) return Missing{"unlimited"};
-    return std::strtod(quota.c_str(), nullptr) / period;
-  }
-  double used = 0.0;
-  std::ifstream quota_file(groups / "cpu/cpu.cfs_quota_us");
-  std::ifstream period_file(groups / "cpu/cpu.cfs_period_us");
-  if (!(quota_file >> used) || !(period_file >> period) || period <= 0.0) {
-    return Missing{"the control group does not say"};
-  }
-  if (used < 0.0) return Missing{"unlimited"};
-  return used / period;
-}
-
 Reading<ProcessView> process_view(const std::filesystem::path& proc) {
   std::error_code error;
   const auto space = std::filesystem::read_symlink(proc / "self/ns/pid", error).string();
@@ -124,7 +104,7 @@ HostSurvey survey_host(const SurveySources& sources, const std::vector<std::stri
   host.shared_memory = capacity_of(sources.shared_memory);
   host.locked_memory = locked_memory_limit();
   host.processors = usable_processors();
-  host.processor_quota = processor_quota(sources.sys);
+  host.processor_quota = cgroup_processors(sources.proc, sources.sys);
   host.processes = process_view(sources.proc);
   host.iommu_units = iommu_units(sources.sys);
   std::ifstream command_line(sources.proc / "cmdline");

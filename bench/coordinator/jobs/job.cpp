@@ -12,7 +12,9 @@
 #include <sstream>
 
 #include "linkgain/base/text.hpp"
+#include "linkgain/hardware/mpi_version.hpp"
 #include "linkgain/telemetry/error_counters.hpp"
+#include "linkgain/telemetry/host.hpp"
 
 namespace linkgain {
 namespace {
@@ -308,6 +310,7 @@ LaunchedJob::LaunchedJob(std::string variant, const ProcessRequest& request,
                          std::function<void()> tick, std::optional<int> ranks)
     : Job(ranks),
       variant_(std::move(variant)),
+      launcher_(request.arguments.front()),
       log_(request.error_file),
       log_start_(size_or_zero(log_)),
       watch_(watch),
@@ -376,11 +379,22 @@ void LaunchedJob::lose(const std::string& line, Transfer outcome, Seconds deadli
   }
   text += quoted_first(foreign_lines_, first_foreign_);
   const std::vector<pid_t> survivors = process_.end_tree(kGrace);
+  if (outcome == Transfer::ended && command == kFirstCommand) text += what_is_wrong_with_launcher();
   text += quoted_words(last_words(log_, log_start_, kLastWords));
   if (!survivors.empty()) {
     text += fmt::format("\nprocesses that could not be ended: {}", fmt::join(survivors, ", "));
   }
   throw JobLost(secrets_.masked(std::move(text)), fmt::format("see {}", log_.string()));
+}
+
+std::string LaunchedJob::what_is_wrong_with_launcher() const {
+  const auto program = find_program(launcher_, current_environment());
+  if (!program || program->filename() != "mpirun" || watch_ == nullptr) return {};
+  ProgramInquiry inquiry(program->string(), {"--version"}, current_environment());
+  const Reading<MpiVersion> version = mpi_version_in(inquiry.output(Seconds{2.0}, *watch_));
+  if (!version.measured()) return {};
+  const std::string unfit = why_mpirun_is_unfit(version.value(), host_name());
+  return unfit.empty() ? "" : fmt::format("; '{}' {}", program->string(), unfit);
 }
 
 void LaunchedJob::do_finish(Seconds deadline) {

@@ -21,6 +21,16 @@ std::optional<int> count_of(const Environment& environment, const std::string& n
   return number && *number >= 1 ? number : std::nullopt;
 }
 
+/// Tells whether CUDA shows a process one MIG instance and nothing else.
+bool is_one_instance(const Nvml& nvml, const CudaSettings& settings) {
+  if (names_mig_instance(settings)) return true;
+  for (int i = 0; i < nvml.device_count(); ++i) {
+    const auto device = nvml.device_by_index(i);
+    if (!device || !device->mig_mode().value_or(false)) return false;
+  }
+  return nvml.device_count() > 0;
+}
+
 /// Returns the GPUs that CUDA sees, in its order as far as that can be known from outside.
 std::vector<Nvml::Device> visible_devices(const Nvml& nvml, const CudaSettings& settings) {
   std::vector<Nvml::Device> devices;
@@ -36,6 +46,7 @@ std::vector<Nvml::Device> visible_devices(const Nvml& nvml, const CudaSettings& 
   }
   std::vector<Nvml::Device> visible;
   for (const std::size_t i : visible_to_cuda(gpus, settings)) visible.push_back(devices[i]);
+  if (visible.size() > 1 && is_one_instance(nvml, settings)) visible.resize(1, visible.front());
   return visible;
 }
 
@@ -62,7 +73,7 @@ Site survey_site(const std::optional<Hosts>& hosts) {
   site.built_cuda = build_info().cuda;
   site.has_nccl = build_info().has_nccl;
   site.nccl_missing = build_info().nccl_missing;
-  const std::shared_ptr<Nvml> nvml = Nvml::open(&site.no_gpus_reason);
+  const std::shared_ptr<Nvml> nvml = Nvml::open(&site.no_gpus_reason, &site.no_gpus_advice);
   if (!nvml) return site;
   site.driver_cuda = nvml->cuda_version();
   const CudaSettings settings = cuda_settings();
@@ -78,7 +89,12 @@ Site survey_site(const std::optional<Hosts>& hosts) {
   }
   if (site.gpus < 2) {
     site.no_gpus_reason = site.gpus == 1 ? "there is one GPU" : "no GPU is visible";
-    if (settings.visible_devices && nvml->device_count() > site.gpus) {
+    if (is_one_instance(*nvml, settings)) {
+      site.no_gpus_reason = "CUDA shows a process one MIG instance, which reaches no other GPU";
+      site.no_gpus_advice =
+          "take GPUs that are not split (nvidia-smi -L lists the instances), or turn MIG off as "
+          "root: nvidia-smi -i N -mig 0";
+    } else if (settings.visible_devices && nvml->device_count() > site.gpus) {
       site.no_gpus_reason += " (CUDA_VISIBLE_DEVICES hides others)";
     }
   }

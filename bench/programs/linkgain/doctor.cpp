@@ -198,6 +198,9 @@ Survey survey_with_worker(const SurveySources& sources, const SignalWatch& watch
   Survey survey = survey_machine(sources);
   survey.software.worker = software_in(worker.line(limit.remaining(), watch));
   survey.software.mpirun_version = mpi_version_in(mpirun.output(limit.remaining(), watch));
+  if (survey.software.mpirun.measured()) {
+    survey.software.mpirun_failure = mpirun.ended_well(limit.remaining(), watch).reason();
+  }
   return survey;
 }
 

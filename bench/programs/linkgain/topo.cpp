@@ -47,8 +47,10 @@ int carry_out(const TopoOptions& options) {
   }
   throw MachineError(
       fmt::format("no GPU: {}", topology.no_gpus),
-      "install NVIDIA's driver and check that nvidia-smi lists the GPUs; a container "
-      "must be started with them (docker run --gpus all)");
+      !topology.no_gpus_advice.empty()
+          ? topology.no_gpus_advice
+          : "install NVIDIA's driver and check that nvidia-smi lists the GPUs; a container "
+            "must be started with them (docker run --gpus all)");
 }
 
 const Registration kRegistration(Subcommand<TopoOptions>{

@@ -12,6 +12,7 @@
 #include "linkgain/proof/peer_writes.hpp"
 #include "linkgain/runtime/fault.hpp"
 #include "linkgain/runtime/mpi_library.hpp"
+#include "linkgain/runtime/ranks.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/workloads/collective_sweep.hpp"
 #include "linkgain/workloads/training_operation.hpp"
@@ -131,6 +132,14 @@ bool is_all_reduce(ProofRung rung) {
 
 void require_two_ranks(const Session& session, std::string_view option) {
   if (session.ranks() >= 2) return;
+  if (const int started = ranks_of_launcher(); started >= 2) {
+    throw UsageError(
+        fmt::format("the launcher started {} ranks, and each is alone: {} does not know of others",
+                    started, mpi_version()),
+        fmt::format("start them with the mpirun of that MPI (linkgain doctor --only mpirun), with "
+                    "srun --mpi=pmix, or without a launcher: linkgain-bench {} ...",
+                    option));
+  }
   throw UsageError(
       "a link has two ends: start two ranks or more",
       fmt::format("linkgain bench ..., linkgain-bench {} ... or mpirun -np 2 linkgain-bench ...",

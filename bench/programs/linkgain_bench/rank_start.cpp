@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <memory>
 #include <string_view>
 #include <system_error>
 
@@ -12,6 +14,7 @@
 #include "linkgain/backends/registry.hpp"
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/hardware/mpi_version.hpp"
 #include "linkgain/runtime/ranks.hpp"
 #include "linkgain/runtime/watchdog.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -99,6 +102,24 @@ std::vector<std::string> without_ranks(const std::vector<std::string>& arguments
   return kept;
 }
 
+/// Throws MachineError where this mpirun, the first on PATH, is known to be unable to start ranks.
+void require_fit(const std::filesystem::path& mpirun) {
+  const auto close = [](std::FILE* pipe) { ::pclose(pipe); };
+  const std::unique_ptr<std::FILE, decltype(close)> pipe(
+      ::popen("exec mpirun --version 2>&1 </dev/null", "r"), close);
+  std::string text;
+  std::array<char, 4096> chunk;
+  while (pipe && std::fgets(chunk.data(), chunk.size(), pipe.get()) != nullptr) {
+    text += chunk.data();
+  }
+  const Reading<MpiVersion> version = mpi_version_in(text);
+  if (!version.measured()) return;
+  const std::string unfit = why_mpirun_is_unfit(version.value(), host_name());
+  if (unfit.empty()) return;
+  throw MachineError(fmt::format("'{}' {}", mpirun.string(), unfit),
+                     "linkgain doctor --only mpirun says what to do");
+}
+
 /// Becomes mpirun, which starts `command` as so many ranks. Throws MachineError where it cannot be
 /// started.
 [[noreturn]] void become_mpirun(int ranks, const std::vector<std::string>& command,
@@ -108,6 +129,7 @@ std::vector<std::string> without_ranks(const std::vector<std::string>& arguments
     throw MachineError("'mpirun' is not on PATH",
                        "install Open MPI (apt-get install openmpi-bin) or add its folder to PATH");
   }
+  require_fit(*mpirun);
   std::vector<std::string> line = mpirun_line(ranks);
   line.insert(line.end(), command.begin(), command.end());
   if (ranks_of_launcher() > 0) {

@@ -12,12 +12,13 @@
 #include "linkgain/base/reading.hpp"
 #include "linkgain/hardware/delivery.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/hardware/mpi_version.hpp"
 #include "linkgain/hardware/neighbours.hpp"
+#include "linkgain/hardware/pci.hpp"
 #include "linkgain/hardware/peer_copies.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/telemetry/kernel_log.hpp"
 #include "linkgain/telemetry/nvml.hpp"
-#include "linkgain/telemetry/pci.hpp"
 
 namespace linkgain {
 
@@ -62,21 +63,6 @@ std::vector<std::vector<GpuPair>> disjoint_groups(const std::vector<GpuPair>& pa
 /// Climbs all rungs between the GPUs that CUDA sees and whose P2P the driver does not refuse, group
 /// after group. Throws what `run` throws.
 std::vector<PairProof> prove_delivery(const Topology& topology, const RungRunner& run);
-
-/// Which MPI a launcher or library belongs to.
-struct MpiVersion {
-  std::string implementation;  ///< "Open MPI", "MPICH", "Intel MPI", "MVAPICH"
-  int major_part = 0;
-  std::string number;  ///< "4.1.4"
-  bool operator==(const MpiVersion&) const = default;
-};
-
-/// Says "Open MPI 4.1.4".
-std::string version_text(const MpiVersion& version);
-
-/// Reads what `mpirun --version` prints, or MPI_Get_library_version() says. Hydra, the launcher of
-/// MPICH and of those derived from it, counts as MPICH. Missing where the text names none of them.
-Reading<MpiVersion> mpi_version_in(const Reading<std::string>& text);
 
 /// A variable that NCCL will find.
 struct NcclSetting {
@@ -170,6 +156,7 @@ struct SoftwareSurvey {
   Reading<std::string> mpirun;  ///< its path
   /// As `mpirun --version` says; missing where it could not be asked.
   Reading<MpiVersion> mpirun_version = Missing{"mpirun was not asked"};
+  std::string mpirun_failure;  ///< how it ended when it was asked; empty: well, or not yet
   bool root = false;
   bool root_allowed = false;  ///< Open MPI was told that root is meant
   NcclSettings nccl;

@@ -46,6 +46,10 @@ std::string what_bypasses(std::string_view assignment, const std::vector<std::st
 /// Returns whether `value` leaves things as they are without the variable.
 bool is_harmless(const EnvironmentVariable& variable, std::string_view value);
 
+/// Returns whether it does so because NCCL does not read it as it seems, as "true" where it takes a
+/// number.
+bool is_misread(const EnvironmentVariable& variable, std::string_view value);
+
 /// Under this name programs ask the dynamic loader for NCCL.
 inline constexpr const char* kNcclFile = "libnccl.so.2";
 

@@ -126,6 +126,7 @@ struct Topology {
   Reading<std::string> driver;
   /// Why there are no GPUs: no driver, no library; empty where there are.
   std::string no_gpus;
+  std::string no_gpus_advice;  ///< what to do then, where that is more than to install the driver
   std::vector<TopologyGpu> gpus;
   std::vector<TopologyNic> nics;
   std::vector<TopologyPair> pairs;  ///< both directions, no self

@@ -114,8 +114,11 @@ class LaunchedJob : public Job {
   void do_finish(Seconds deadline) override;
   ReadResult read_reply(const Deadline& deadline);
   [[noreturn]] void lose(const std::string& line, Transfer outcome, Seconds deadline);
+  /// Names an mpirun that is known to be unable to start ranks; empty of every other.
+  std::string what_is_wrong_with_launcher() const;
 
   std::string variant_;
+  std::string launcher_;  ///< its program
   std::filesystem::path log_;
   std::uintmax_t log_start_;
   const SignalWatch* watch_;

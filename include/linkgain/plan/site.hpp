@@ -26,10 +26,11 @@ std::optional<Hosts> slurm_allocation(const Environment& environment);
 struct Site {
   std::string host;
   int processors = 1;
-  int gpus = 0;                                              ///< visible to CUDA
-  std::vector<std::string> gpu_pci_bus_ids;                  ///< of each; empty where not known
-  std::string gpu_name;                                      ///< of the first
-  std::string no_gpus_reason;                                ///< why there are fewer than two
+  int gpus = 0;                              ///< visible to CUDA
+  std::vector<std::string> gpu_pci_bus_ids;  ///< of each; empty where not known
+  std::string gpu_name;                      ///< of the first
+  std::string no_gpus_reason;                ///< why there are fewer than two
+  std::string no_gpus_advice;  ///< what to do then, where something particular is known
   std::optional<std::int64_t> gpu_memory_bytes;              ///< of the smallest visible GPU
   std::vector<std::optional<std::int64_t>> free_gpu_memory;  ///< now, of each visible GPU, in bytes
   std::optional<std::int64_t> host_memory_bytes;             ///< available now

@@ -20,6 +20,9 @@ CudaSettings cuda_settings();
 /// Returns the settings of a process with this environment.
 CudaSettings cuda_settings(const Environment& environment);
 
+/// Returns whether CUDA_VISIBLE_DEVICES names an instance of a GPU that MIG splits.
+bool names_mig_instance(const CudaSettings& settings);
+
 /// Returns CUDA's index of each GPU, as the CUDA documentation describes the two variables: entries
 /// are numbers or beginnings of UUIDs, by the kind of the first; the first that names no device
 /// ends the list, and one named twice empties it. Numbers count in PCI order, or, unless

@@ -42,6 +42,11 @@ std::optional<std::int64_t> free_shared_memory();
 /// absent where none has a limit. `root` is that of the file system.
 std::optional<std::int64_t> cgroup_process_room(const std::filesystem::path& root = "/");
 
+/// Returns processors' worth of time that this process's cgroups have, the least of its own and
+/// those above; missing where none has a limit.
+Reading<double> cgroup_processors(const std::filesystem::path& proc = "/proc",
+                                  const std::filesystem::path& sys = "/sys");
+
 /// Returns processes and threads that this user may still start here, by RLIMIT_NPROC (which binds
 /// all but root) and cgroup_process_room(); absent where nothing limits them.
 std::optional<std::int64_t> startable_processes();

@@ -26,10 +26,10 @@ struct NvmlLibrary;
 /// function or the value is not there. Not thread-safe beyond what NVML itself promises (it is).
 class Nvml {
  public:
-  /// Opens NVML; nothing if there is no library or no driver; `reason` then says why. The
-  /// environment variable LINKGAIN_NVML_LIBRARY names another library to load, for tests and
-  /// unusual installations.
-  static std::shared_ptr<Nvml> open(std::string* reason = nullptr);
+  /// Opens NVML; nothing if there is no library or no driver; `reason` then says why, and `advice`
+  /// what to do, where that is more than to install the driver. The environment variable
+  /// LINKGAIN_NVML_LIBRARY names another library to load, for tests and unusual installations.
+  static std::shared_ptr<Nvml> open(std::string* reason = nullptr, std::string* advice = nullptr);
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;

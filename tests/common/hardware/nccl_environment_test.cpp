@@ -37,5 +37,27 @@ TEST(NcclEnvironment, DefaultsAreHarmless) {
   EXPECT_TRUE(is_harmless(*known_variable("NCCL_ALGO"), "")) << "set to nothing";
 }
 
+TEST(NcclEnvironment, WordsAreReadAsTheNumberThatTheyBeginWith) {
+  const auto harmless = [](const char* name, const char* value) {
+    return is_harmless(*known_variable(name), value);
+  };
+  const auto misread = [](const char* name, const char* value) {
+    return is_misread(*known_variable(name), value);
+  };
+  for (const char* value : {"true", "yes", "2"}) {
+    EXPECT_TRUE(misread("NCCL_P2P_DISABLE", value)) << value;
+    EXPECT_TRUE(harmless("NCCL_P2P_DISABLE", value)) << value;
+  }
+  EXPECT_TRUE(misread("NCCL_SHM_DISABLE", "on"));
+  for (const char* value : {"", "0", "00", "0x0", "1", "1 "}) {
+    EXPECT_FALSE(misread("NCCL_P2P_DISABLE", value)) << value;
+    EXPECT_FALSE(misread("NCCL_SHM_DISABLE", value)) << value;
+  }
+  EXPECT_FALSE(harmless("NCCL_SHM_DISABLE", "2"));
+  EXPECT_FALSE(harmless("NCCL_NVLS_ENABLE", "true")) << "read as 0";
+  EXPECT_FALSE(misread("NCCL_CTA_POLICY", "default")) << "takes words";
+  EXPECT_FALSE(harmless("NCCL_TUNER_PLUGIN", "0"));
+}
+
 }  // namespace
 }  // namespace linkgain::test

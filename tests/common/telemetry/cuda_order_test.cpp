@@ -103,6 +103,20 @@ TEST(VisibleDevices, AreNoneWhereTheListIsEmpty) {
   }
 }
 
+TEST(VisibleDevices, AreHiddenWhereOneIsNamedTwice) {
+  for (const Reading<int>& index : cuda_indexes(kThree, {"0,1,0", std::nullopt})) {
+    EXPECT_EQ(index.why(), WhyMissing::hidden);
+  }
+}
+
+TEST(VisibleDevices, MayBeInstances) {
+  EXPECT_TRUE(names_mig_instance({" MIG-aa11,MIG-bb22", std::nullopt}));
+  for (const char* list : {"", "0", "GPU-aa11", "0,MIG-aa11"}) {
+    EXPECT_FALSE(names_mig_instance({list, std::nullopt})) << list;
+  }
+  EXPECT_FALSE(names_mig_instance({}));
+}
+
 TEST(VisibleDevices, AreUuidsOrTheirBeginnings) {
   EXPECT_THAT(visible("GPU-b333,GPU-aa11"), ElementsAre(1, -1, 0));
   EXPECT_THAT(visible("GPU-B3,GPU-aa"), ElementsAre(1, -1, 0));

@@ -401,7 +401,7 @@ TEST(DriverWatch, EndsTheProcessWhereTheDriverHangs) {
         ::setenv("LINKGAIN_NVML_SCENARIO", "h200x2", 1);
         ::setenv("LINKGAIN_NVML_GATE", gate.c_str(), 1);
         std::string reason;
-        NvmlLibrary::load(NVML_DOUBLE, reason, kSoon);
+        NvmlLibrary::load(NVML_DOUBLE, reason, reason, kSoon);
         std::exit(0);
       },
       testing::ExitedWithCode(3), "nvmlInit_v2");
@@ -415,7 +415,7 @@ TEST(DriverWatch, EndsTheProcessWhereTheLibraryCannotBeRead) {
   EXPECT_EXIT(
       {
         std::string reason;
-        NvmlLibrary::load(pipe, reason, kSoon);
+        NvmlLibrary::load(pipe, reason, reason, kSoon);
         std::exit(0);
       },
       testing::ExitedWithCode(3), "dlopen");

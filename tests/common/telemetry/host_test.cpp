@@ -57,7 +57,7 @@ TEST_F(FindProgram, LooksWhereTheSystemsAreWithoutAPath) {
 }
 
 /// A file system with a process in these cgroups.
-class CgroupProcessRoom : public ::testing::Test {
+class CgroupTest : public ::testing::Test {
  protected:
   void write(const fs::path& file, const std::string& text) const {
     fs::create_directories((root() / file).parent_path());
@@ -68,11 +68,12 @@ class CgroupProcessRoom : public ::testing::Test {
     write(group / "pids.current", std::to_string(now));
   }
   fs::path root() const { return folder_.path(); }
+  Reading<double> processors() const { return cgroup_processors(root() / "proc", root() / "sys"); }
 
   ScratchFolder folder_;
 };
 
-TEST_F(CgroupProcessRoom, IsThatOfTheTightestGroupAbove) {
+TEST_F(CgroupTest, RoomForProcessesIsThatOfTheTightestGroupAbove) {
   write("proc/self/cgroup", "0::/user.slice/session");
   EXPECT_EQ(cgroup_process_room(root()), std::nullopt);
   limit("sys/fs/cgroup/user.slice/session", "max", 10);
@@ -83,13 +84,13 @@ TEST_F(CgroupProcessRoom, IsThatOfTheTightestGroupAbove) {
   EXPECT_EQ(cgroup_process_room(root()), 0);
 }
 
-TEST_F(CgroupProcessRoom, IsFoundInVersionOneAndWhereTheGroupIsTheHosts) {
+TEST_F(CgroupTest, RoomForProcessesIsFoundInVersionOneAndWhereTheGroupIsTheHosts) {
   write("proc/self/cgroup", "9:memory:/docker/ab\n8:pids:/docker/ab");
   limit("sys/fs/cgroup/pids", "500", 100);
   EXPECT_EQ(cgroup_process_room(root()), 400);
 }
 
-TEST_F(CgroupProcessRoom, IsAbsentWhereACountIsBelowZero) {
+TEST_F(CgroupTest, RoomForProcessesIsAbsentWhereACountIsBelowZero) {
   const std::string least = std::to_string(std::numeric_limits<std::int64_t>::min());
   write("proc/self/cgroup", "0::/session");
   for (const auto& [most, now] :
@@ -98,6 +99,31 @@ TEST_F(CgroupProcessRoom, IsAbsentWhereACountIsBelowZero) {
     write("sys/fs/cgroup/session/pids.current", now);
     EXPECT_EQ(cgroup_process_room(root()), std::nullopt) << most << " " << now;
   }
+}
+
+TEST_F(CgroupTest, ProcessorsAreThoseOfTheTightestGroupAbove) {
+  write("proc/self/cgroup", "0::/user.slice/session");
+  write("sys/fs/cgroup/user.slice/session/cpu.max", "max 100000");
+  EXPECT_EQ(processors().reason(), "unlimited");
+  write("sys/fs/cgroup/user.slice/cpu.max", "150000 100000");
+  EXPECT_EQ(processors(), Reading<double>(1.5));
+  write("sys/fs/cgroup/user.slice/session/cpu.max", "50000 100000");
+  write("sys/fs/cgroup/cpu.max", "400000 100000");
+  EXPECT_EQ(processors(), Reading<double>(0.5));
+}
+
+TEST_F(CgroupTest, ProcessorsAreFoundInVersionOneAndWhereTheGroupIsTheHosts) {
+  EXPECT_FALSE(processors().measured());
+  write("proc/self/cgroup", "5:cpuset:/\n4:cpu,cpuacct:/docker/ab\n0::/");
+  EXPECT_FALSE(processors().measured());
+  write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000");
+  write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1");
+  EXPECT_EQ(processors().reason(), "unlimited");
+  write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "400000");
+  EXPECT_EQ(processors(), Reading<double>(4.0));
+  write("sys/fs/cgroup/cpu/docker/ab/cpu.cfs_period_us", "100000");
+  write("sys/fs/cgroup/cpu/docker/ab/cpu.cfs_quota_us", "50000");
+  EXPECT_EQ(processors(), Reading<double>(0.5));
 }
 
 TEST(UsableCores, AreAtLeastOneAndAtMostTheProcessors) {

@@ -45,6 +45,18 @@ TEST(Nvml, SaysWhyItDoesNotOpen) {
   }
 }
 
+TEST(Nvml, SaysWhatToDoWhereTheDriverDoesNotStart) {
+  Situations advice;
+  for (const char* scenario : {"no-driver", "no-permission", "blocked", "driver-mismatch"}) {
+    const Double closed(scenario);
+    std::string reason;
+    std::string what_to_do;
+    EXPECT_EQ(Nvml::open(&reason, &what_to_do), nullptr);
+    advice.add(reason, what_to_do);
+  }
+  advice.expect_golden("nvml_advice.txt");
+}
+
 TEST(Nvml, OpensWithoutAskingForAReason) {
   const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", "libno-such-nvml.so.1");
   EXPECT_EQ(Nvml::open(), nullptr);

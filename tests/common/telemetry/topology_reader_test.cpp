@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "linkgain/telemetry/pci.hpp"
+#include "linkgain/hardware/pci.hpp"
 #include "support/fake_sys.hpp"
 #include "support/program.hpp"
 #include "support/scoped_environment.hpp"

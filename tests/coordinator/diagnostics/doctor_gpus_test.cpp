@@ -138,6 +138,12 @@ TEST(DoctorGpus, Visible) {
   survey.visible_devices = "";
   survey.topology.gpus[0].cuda_index = hidden;
   expect_finding(survey, "cuda-visible", "host", problem, "0 of 2");
+  survey.visible_devices = "0,0";
+  for (TopologyGpu& gpu : survey.topology.gpus) {
+    gpu.cuda_index = Missing{"it names a GPU twice", WhyMissing::hidden};
+  }
+  expect_finding(survey, "cuda-visible", "host", problem,
+                 "0 of 2 GPUs with CUDA_VISIBLE_DEVICES=0,0; it names a GPU twice");
   survey.visible_devices.reset();
   survey.topology.gpus[0].cuda_index = Missing{"the order is not known"};
   expect_finding(survey, "cuda-visible", "host", not_checkable, "not known");

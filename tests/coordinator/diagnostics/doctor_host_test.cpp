@@ -198,6 +198,21 @@ TEST(DoctorSoftware, LauncherOfAnotherMpi) {
   expect_finding(both, "mpirun", "host", problem, "library is MPICH 4.0.2");
 }
 
+TEST(DoctorSoftware, LauncherThatFails) {
+  Survey survey = healthy_survey();
+  survey.software.mpirun_failure = "mpirun: exit status 127";
+  expect_finding(survey, "mpirun", "host", problem, "/usr/bin/mpirun: mpirun: exit status 127");
+}
+
+TEST(DoctorSoftware, LauncherOnAHostWithALongName) {
+  Survey survey = healthy_survey();
+  survey.topology.host = std::string(56, 'a');
+  expect_finding(survey, "mpirun", "host", ok, "Open MPI 4.1.4");
+  survey.topology.host += "a";
+  expect_finding(survey, "mpirun", "host", problem, "Open MPI 4.1.4");
+  EXPECT_THAT(finding_of(survey, "mpirun", "host").why, HasSubstr("stack smashing"));
+}
+
 TEST(DoctorSoftware, LauncherThatCannotBeComparedWithTheLibrary) {
   expect_finding(with_launcher("usage: mpirun PROGRAM"), "mpirun", "host", not_checkable,
                  "/usr/bin/mpirun: 'usage: mpirun PROGRAM' names no version");
@@ -232,6 +247,19 @@ TEST(DoctorNccl, WhatForbidsP2pIsAProblem) {
     expect_finding(with_settings({{"NCCL_P2P_LEVEL", level}}), "nccl-variable", "NCCL_P2P_LEVEL",
                    problem, level);
   }
+}
+
+TEST(DoctorNccl, WordsInPlaceOfNumbersDoNothing) {
+  for (const char* value : {"true", "2"}) {
+    const Survey survey = with_settings({{"NCCL_P2P_DISABLE", value}});
+    expect_finding(survey, "nccl-variable", "NCCL_P2P_DISABLE", warning, value);
+    const Finding finding = finding_of(survey, "nccl-variable", "NCCL_P2P_DISABLE");
+    EXPECT_THAT(finding.why, HasSubstr("not in force"));
+    EXPECT_THAT(finding.advice, HasSubstr("write NCCL_P2P_DISABLE=1"));
+  }
+  const Survey read_as_0 = with_settings({{"NCCL_NVLS_ENABLE", "true"}});
+  EXPECT_THAT(finding_of(read_as_0, "nccl-variable", "NCCL_NVLS_ENABLE").why,
+              HasSubstr("NVLink multicast"));
 }
 
 TEST(DoctorNccl, WhatAffectsTheRunIsAWarning) {

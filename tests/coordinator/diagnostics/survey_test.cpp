@@ -86,6 +86,7 @@ TEST_F(SurveyTest, WithoutADriverTheHostIsStillSurveyed) {
 TEST_F(SurveyTest, ReadsTheHostsFiles) {
   sys.write("kmsg", "4,1,2000000,-;NVRM: Xid (PCI:0000:06:00): 79, GPU has fallen off the bus.");
   sys.write("etc/nccl.conf", "NCCL_P2P_DISABLE=1");
+  sys.write("proc/self/cgroup", "0::/");
   sys.write("fs/cgroup/cpu.max", "150000 100000");
   sys.write("proc/cmdline", "quiet iommu=pt");
   sys.write("class/iommu/dmar0/name", "dmar0");
@@ -107,17 +108,6 @@ TEST_F(SurveyTest, ReadsWhoseProcessesAreShown) {
   EXPECT_EQ(survey_of("no-driver").host.processes, Reading<ProcessView>(ProcessView::user));
   std::filesystem::create_directory(sys.root() / "proc/1");
   EXPECT_EQ(survey_of("no-driver").host.processes, Reading<ProcessView>(ProcessView::machine));
-}
-
-TEST_F(SurveyTest, ReadsOtherFormsOfTheQuota) {
-  sys.write("fs/cgroup/cpu.max", "max 100000");
-  EXPECT_EQ(survey_of("no-driver").host.processor_quota.reason(), "unlimited");
-  std::filesystem::remove(sys.root() / "fs/cgroup/cpu.max");
-  sys.write("fs/cgroup/cpu/cpu.cfs_quota_us", "400000");
-  sys.write("fs/cgroup/cpu/cpu.cfs_period_us", "100000");
-  EXPECT_EQ(survey_of("no-driver").host.processor_quota, Reading<double>(4.0));
-  sys.write("fs/cgroup/cpu/cpu.cfs_quota_us", "-1");
-  EXPECT_EQ(survey_of("no-driver").host.processor_quota.reason(), "unlimited");
 }
 
 TEST_F(SurveyTest, FindsMpirunOnThePathThatItIsGiven) {

@@ -126,6 +126,22 @@ TEST_F(SiteTest, HasAllGpusWithoutAList) {
   EXPECT_EQ(site.no_gpus_reason, "");
 }
 
+TEST_F(SiteTest, HasOneInstanceOfGpusThatMigSplits) {
+  EXPECT_EQ(with("MIG-aa11,MIG-bb22").gpus, 1);
+  const ScopedEnvironment scenario("LINKGAIN_NVML_SCENARIO", "mig");
+  const Site split = survey_site(std::nullopt);
+  EXPECT_EQ(split.gpus, 1);
+  EXPECT_THAT(split.no_gpus_reason, HasSubstr("MIG"));
+  EXPECT_THAT(split.no_gpus_advice, HasSubstr("turn MIG off"));
+  const ScopedEnvironment one("LINKGAIN_NVML_SCENARIO", "mig-one");
+  EXPECT_EQ(survey_site(std::nullopt).gpus, 2);
+}
+
+TEST_F(SiteTest, SaysWhatToDoWhereTheDriverDoesNotStart) {
+  const ScopedEnvironment scenario("LINKGAIN_NVML_SCENARIO", "driver-mismatch");
+  EXPECT_THAT(survey_site(std::nullopt).no_gpus_advice, HasSubstr("restart the machine"));
+}
+
 TEST_F(SiteTest, ReadsTheListAsCudaDoes) {
   EXPECT_EQ(with("1,0").gpus, 2);
   EXPECT_EQ(with("1, 0").gpus, 2);
@@ -139,8 +155,6 @@ TEST_F(SiteTest, TakesTheBeginningOfAUuid) {
   const ScopedEnvironment scenario("LINKGAIN_NVML_SCENARIO", "lost-gpu-at-start");
   EXPECT_EQ(with("GPU-0000").gpus, 1);
 }
-
-TEST_F(SiteTest, LeavesToTheWorkerWhatOnlyCudaKnows) { EXPECT_EQ(with("MIG-aa11").gpus, 2); }
 
 TEST_F(SiteTest, MeasuresTheGpusOfAListWithSpaces) {
   Site site = with("1, 0");

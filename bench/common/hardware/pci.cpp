@@ -1,4 +1,4 @@
-#include "linkgain/telemetry/pci.hpp"
+#include "linkgain/hardware/pci.hpp"
 
 #include <fmt/format.h>
 
