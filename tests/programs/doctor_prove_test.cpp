@@ -85,9 +85,46 @@ class DoctorProve : public testing::Test {
 TEST_F(DoctorProve, ClimbsAllRungsEachAJobOfItsOwn) {
   const Outcome outcome = run_program(request({}));
   expect(outcome, 0, "ok", "works");
-  EXPECT_EQ(read_text(path("climbed")),
-            "stores 0,1 0 0\ncopy-engine 0,1 0 0\nflags 0,1 0 0\nall-reduce 0,1 0 0\n"
-            "control 0,1 1 0\n");
+  EXPECT_THAT(lines_of(read_text(path("climbed"))),
+              testing::ElementsAre("stores 0,1 0 0", "copy-engine 0,1 0 0", "loads 0,1 0 0",
+                                   "flags 0,1 0 0", "kernels 0,1 0 0", "all-reduce 0,1 0 0",
+                                   "control 0,1 1 0"));
+  EXPECT_TRUE(std::filesystem::is_empty(path(".local/state/linkgain"))) << "it has ended";
+}
+
+TEST_F(DoctorProve, ForSoLongUnderLoadWhenAsked) {
+  ProgramRequest prove = request({});
+  prove.arguments.insert(prove.arguments.end(), {"--for", "1s"});
+  const Outcome outcome = run_program(prove);
+  expect(outcome, 0, "ok", "works");
+  EXPECT_THAT(read_text(path("climbed")), HasSubstr("all-reduce 0,1 0 0\nload 0,1 0 0\ncontrol"));
+}
+
+TEST_F(DoctorProve, TheVerdictOfEachPairIsJsonKeyedByWhatDecidesIt) {
+  const Outcome outcome = run_program(
+      request({{"stores",
+                "echo '{\"delivery\":{\"outcome\":\"arrived\",\"seen\":\"\",\"seconds\":0.002}}'"},
+               {"kernels", line("gave up", "rank 0 waited")}}));
+  const Json delivery = Json::parse(outcome.output)["delivery"];
+  EXPECT_EQ(delivery["driver"], "580.159.04");
+  EXPECT_EQ(delivery["gpus"], Json({"NVIDIA H200"}));
+  EXPECT_EQ(delivery["nccl"], "2.28.9");
+  EXPECT_TRUE(delivery.contains("board") && delivery.contains("bios"));
+  const Json pair = delivery["pairs"].at(0);
+  EXPECT_EQ(pair["gpus"], Json({"GPU0", "GPU1"}));
+  EXPECT_EQ(pair["verdict"], "hangs");
+  EXPECT_EQ(pair["steps"].at(0)["seconds"], 0.002);
+  EXPECT_EQ(pair["steps"].at(4)["step"], "kernels");
+  EXPECT_EQ(pair["steps"].at(4)["state"], "hung");
+}
+
+TEST_F(DoctorProve, AStepThatEndsTheMachineIsNamedByTheNextStart) {
+  std::filesystem::create_directories(path(".local/state/linkgain"));
+  std::ofstream(path(".local/state/linkgain/proving-0123abcd-1"))
+      << "step loads between GPU0 and GPU1 at 2026-11-30T10:00:00Z\n";
+  const Json findings = Json::parse(run_program(request({})).output)["findings"];
+  EXPECT_THAT(std::string(findings.at(0)["value"]), HasSubstr("step loads"));
+  EXPECT_EQ(findings.at(1)["verdict"], "ok");
 }
 
 TEST_F(DoctorProve, WhatDoesNotArriveIsAProblemWithItsCauses) {
@@ -138,7 +175,7 @@ TEST_F(DoctorProve, OfEightGpusFourPairsAreProvedAtATime) {
   const Outcome outcome = with_status(0, run_program(request({}, "h200x8")));
   EXPECT_EQ(Json::parse(outcome.output)["findings"].size(), 28U);
   const Words climbed = lines_of(read_text(path("climbed")));
-  EXPECT_EQ(climbed.size(), 28U * 5U);
+  EXPECT_EQ(climbed.size(), 28U * 7U);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_THAT(climbed.at(i), testing::StartsWith("stores "));
 }
 

@@ -32,14 +32,15 @@ void expect_outcome(const Outcome& outcome, Kind kind, const std::string& what) 
 }
 
 void expect_faults_found(const std::string& gpus) {
-  for (const char* rung : {"stores", "copy-engine", "flags"}) {
-    expect_outcome(climb(rung, "", gpus), Kind::arrived, rung);
+  for (const std::string rung : {"stores", "copy-engine", "loads", "flags", "kernels", "load"}) {
+    const std::string command = rung == "load" ? rung + " --load 1s" : rung;
+    expect_outcome(climb(command, "", gpus), Kind::arrived, rung);
     for (const char* rank : {"@0", "@1"}) {
-      for (const char* fault : {"own-window", "drop", "stale"}) {
-        const bool waits = std::string(rung) == "flags" && std::string(fault) == "drop";
-        expect_outcome(climb(rung, std::string(fault) + rank, gpus),
-                       waits ? Kind::gave_up : Kind::not_arrived,
-                       std::string(rung) + " " + fault + rank);
+      for (const std::string fault : {"own-window", "drop", "stale"}) {
+        const bool sums = rung == "kernels" || rung == "load";
+        const bool waits = (rung == "flags" && fault == "drop") || (sums && fault != "stale");
+        expect_outcome(climb(command, fault + rank, gpus),
+                       waits ? Kind::gave_up : Kind::not_arrived, rung + " " + fault + rank);
       }
     }
   }
@@ -84,6 +85,10 @@ TEST_F(ProveOnGpus, TheDoctorSaysWhatTheRungsFound) {
   EXPECT_THAT(lost.output, testing::HasSubstr("stores of a kernel")) << lost.output;
   const Outcome hangs = with_status(1, prove("hang@1/flags"));
   EXPECT_THAT(hangs.output, testing::HasSubstr("hangs: flags")) << hangs.output;
+  const Outcome kernel = with_status(1, prove("stale@0/kernels"));
+  EXPECT_THAT(kernel.output, testing::HasSubstr("linkgain's all-reduce kernel")) << kernel.output;
+  const Outcome loads = with_status(1, prove("hang@0/loads"));
+  EXPECT_THAT(loads.output, testing::HasSubstr("hangs: loads")) << loads.output;
   const Outcome all_hang = prove("hang@0");
   EXPECT_THAT(all_hang.output, testing::HasSubstr("inconclusive")) << "the control hangs as well";
 }

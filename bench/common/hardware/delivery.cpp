@@ -8,6 +8,7 @@ namespace linkgain {
 void describe_members(auto& visit, json::Is<Delivery> auto& delivery) {
   visit("outcome", delivery.outcome);
   visit("seen", delivery.seen);
+  visit.later("seconds", delivery.seconds);
 }
 
 std::string to_json_line(const Delivery& delivery) {

@@ -313,6 +313,22 @@ Path path_of(const TransportLines& lines, std::optional<bool> nvlink, Algorithm 
   return *nvlink ? Path::nvlink : Path::pcie_p2p;
 }
 
+std::vector<std::string> parse_diagnosis_lines(std::string_view log) {
+  constexpr std::string_view kMark = " NCCL DIAG [";
+  constexpr std::string_view kSubject = "p2p:";
+  std::vector<std::string> found;
+  for (const std::string& line : split(log, '\n')) {
+    const std::size_t mark = line.find(kMark);
+    const std::size_t subject = line.find(kSubject);
+    if (mark == std::string::npos || subject == std::string::npos) continue;
+    const std::size_t begin = mark + kMark.size() - 1;
+    const std::size_t end = line.find(']', begin);
+    if (end > subject) continue;
+    found.push_back(line.substr(begin, end + 1 - begin) + line.substr(subject + kSubject.size()));
+  }
+  return found;
+}
+
 std::vector<TunedCall> parse_tuning_lines(std::string_view log) {
   std::vector<TunedCall> calls;
   for_each_message(log, [&](std::string_view message) {

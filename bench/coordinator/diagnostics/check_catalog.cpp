@@ -42,7 +42,7 @@ constexpr CheckEntry kCatalog[] = {
     {"p2p", connectivity, "whether two GPUs may reach each other's memory"},
     {"p2p-delivery", connectivity,
      "with --prove, whether data that one GPU sends another by P2P arrive: stores, copy "
-     "engine, flags, NCCL"},
+     "engine, loads, flags, all-reduce by linkgain and NCCL"},
     {"nvlink-bandwidth", connectivity,
      "what a copy between two GPUs reaches over NVLink, with --load; it is the only figure "
      "where a generation's payload rate is not public"},

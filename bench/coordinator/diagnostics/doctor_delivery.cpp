@@ -14,11 +14,14 @@ namespace {
 
 using State = RungResult::State;
 
-constexpr std::array<Named<ProofRung>, 5> kWords{
+constexpr std::array<Named<ProofRung>, 8> kWords{
     {{ProofRung::stores, "stores of a kernel"},
      {ProofRung::copy_engine, "writes of a copy engine"},
+     {ProofRung::loads, "loads of a kernel"},
      {ProofRung::flags, "flags between kernels"},
+     {ProofRung::kernels, "linkgain's all-reduce kernel"},
      {ProofRung::all_reduce, "NCCL's all-reduce"},
+     {ProofRung::load, "under load"},
      {ProofRung::control, "NCCL without P2P"}}};
 
 std::string words_of(const RungResult& result) {
@@ -27,42 +30,43 @@ std::string words_of(const RungResult& result) {
                      result.seen);
 }
 
-const RungResult* first_failure(const PairProof& proof) {
-  const auto found = std::ranges::find_if(proof.rungs, [](const RungResult& result) {
-    return result.state != State::passed && result.rung != ProofRung::control;
-  });
-  return found == proof.rungs.end() ? nullptr : &*found;
+/// Says what NCCL's own diagnosis found, if it made one.
+std::string nccls_word(const PairProof& proof) {
+  const RungResult* const nccl = proof.find(ProofRung::all_reduce);
+  return nccl == nullptr || nccl->nccl_says.empty() ? ""
+                                                    : "; NCCL's own diagnosis: " + nccl->nccl_says;
 }
 
-/// Judges what failed with P2P where without it all was well.
-Finding judge_failure(const Check& check, const RungResult& failure) {
-  switch (failure.state) {
-    case State::hung:
-      return check.found(fault::delivery_hangs, "hangs: " + words_of(failure));
-    case State::not_delivered:
-    case State::failed:
+Finding judge(const Check& check, const PairProof& proof, bool nvlink) {
+  const RungResult* const failure = proof.failure();
+  const RungResult& control = proof.rungs.back();
+  switch (verdict_of(proof, nvlink)) {
+    case DeliveryVerdict::hangs:
+      return check.found(fault::delivery_hangs, "hangs: " + words_of(*failure) + nccls_word(proof));
+    case DeliveryVerdict::not_delivered:
       return check.found(fault::delivery_fails,
-                         "granted but does not deliver: " + words_of(failure));
-    case State::other_path:
-      return check.found(fault::delivery_unused, "not used by NCCL: " + words_of(failure));
-    case State::passed:
+                         "granted but does not deliver: " + words_of(*failure) + nccls_word(proof));
+    case DeliveryVerdict::staged:
+      return check.found(
+          fault::delivery_staged,
+          FindingValue("staged: stores take ") +
+              quantity("stores_over_copies", Unit::count, stores_over_copies(proof), 1) +
+              FindingValue(" times as long as the copy engine"));
+    case DeliveryVerdict::not_proved:
+      if (control.state != State::passed) {
+        return check.found(
+            fault::delivery_inconclusive,
+            fmt::format("inconclusive: {}; {}", words_of(*failure), words_of(control)));
+      }
+      return check.found(fault::delivery_unused, "not used by NCCL: " + words_of(*failure));
+    case DeliveryVerdict::works:
       break;
   }
-  throw std::logic_error("a rung that passed is no failure");
-}
-
-Finding judge(const Check& check, const PairProof& proof) {
-  const RungResult* const failure = first_failure(proof);
-  const RungResult& control = proof.rungs.back();
-  const bool control_passed = control.state == State::passed;
-  if (failure != nullptr && control_passed) return judge_failure(check, *failure);
-  if (failure != nullptr) {
-    return check.found(fault::delivery_inconclusive,
-                       fmt::format("inconclusive: {}; {}", words_of(*failure), words_of(control)));
-  }
-  return control_passed
-             ? check.ok("works: stores, copy engine, flags and NCCL's all-reduce, both ways")
-             : check.found(fault::control_fails, "works; but " + words_of(control));
+  if (control.state != State::passed)
+    return check.found(fault::control_fails, "works; but " + words_of(control));
+  return check.ok(fmt::format(
+      "works: stores, copies, loads, flags, all-reduce by linkgain and NCCL{}, both ways{}",
+      proof.find(ProofRung::load) == nullptr ? "" : ", also under load", nccls_word(proof)));
 }
 
 /// Says why a pair was not looked at, which is not among the proofs.
@@ -75,9 +79,13 @@ Finding judge_unproved(const Check& check, const Topology& topology, const Topol
   return check.not_checkable("CUDA does not see both GPUs");
 }
 
+bool is_joined(const TopologyPair& pair) { return pair.nvlinks.value_or(0) > 0; }
+
 bool is_visible(const Topology& topology, int place) {
   return topology.gpus[static_cast<std::size_t>(place)].cuda_index.measured();
 }
+
+}  // namespace
 
 std::vector<GpuPair> pairs_to_prove(const Topology& topology) {
   std::vector<GpuPair> pairs;
@@ -88,29 +96,10 @@ std::vector<GpuPair> pairs_to_prove(const Topology& topology) {
   return pairs;
 }
 
-bool climbs(const PairProof& proof, ProofRung rung) {
-  return rung == ProofRung::control || proof.rungs.empty() ||
-         proof.rungs.back().state == RungResult::State::passed;
-}
-
-void climb_together(std::vector<PairProof>& proofs, const RungRunner& run) {
-  for (const ProofRung rung : kValues<ProofRung>) {
-    std::vector<PairProof*> climbers;
-    std::vector<GpuPair> pairs;
-    for (PairProof& proof : proofs) {
-      if (!climbs(proof, rung)) continue;
-      climbers.push_back(&proof);
-      pairs.push_back(proof.pair);
-    }
-    if (pairs.empty()) continue;
-    const std::vector<RungResult> results = run(rung, pairs);
-    for (std::size_t i = 0; i < climbers.size(); ++i) climbers[i]->rungs.push_back(results.at(i));
-  }
-}
-
-}  // namespace
-
 void check_delivery(const Survey& survey, Findings& findings) {
+  if (!survey.proof_left.empty()) {
+    findings.push_back(Check("p2p-delivery").found(fault::delivery_interrupted, survey.proof_left));
+  }
   if (!survey.proof_failure.empty()) {
     findings.push_back(Check("p2p-delivery").not_checkable(survey.proof_failure));
     return;
@@ -121,34 +110,31 @@ void check_delivery(const Survey& survey, Findings& findings) {
     const GpuPair gpus{pair.from, pair.to};
     const auto proof = std::ranges::find(*survey.proofs, gpus, &PairProof::pair);
     findings.push_back(proof == survey.proofs->end() ? judge_unproved(check, survey.topology, pair)
-                                                     : judge(check, *proof));
+                                                     : judge(check, *proof, is_joined(pair)));
   }
 }
 
-/// Has those GPUs meet in round r whose places add up to r modulo n-1; the last GPU meets the one
-/// that would meet itself.
-std::vector<std::vector<GpuPair>> disjoint_groups(const std::vector<GpuPair>& pairs, int gpus) {
-  const int rounds = std::max(1, gpus - 1 + gpus % 2);
-  std::vector<std::vector<GpuPair>> groups(static_cast<std::size_t>(rounds));
-  for (const GpuPair& pair : pairs) {
-    const bool has_last = pair.second == rounds;
-    const int round = (pair.first + (has_last ? pair.first : pair.second)) % rounds;
-    groups[static_cast<std::size_t>(round)].push_back(pair);
+std::optional<DeliveryReport> delivery_report(const Survey& survey) {
+  if (!survey.proofs) return std::nullopt;
+  DeliveryReport report;
+  report.driver = survey.topology.driver.value_or("");
+  report.board = survey.host.board;
+  report.bios = survey.host.bios;
+  if (survey.software.worker.measured()) {
+    report.nccl = survey.software.worker.value().nccl_library.value_or("");
   }
-  std::erase_if(groups, [](const std::vector<GpuPair>& group) { return group.empty(); });
-  return groups;
-}
-
-std::vector<PairProof> prove_delivery(const Topology& topology, const RungRunner& run) {
-  std::vector<PairProof> all;
-  const int gpus = static_cast<int>(topology.gpus.size());
-  for (const std::vector<GpuPair>& group : disjoint_groups(pairs_to_prove(topology), gpus)) {
-    std::vector<PairProof> proofs;
-    for (const GpuPair& pair : group) proofs.push_back({pair, {}});
-    climb_together(proofs, run);
-    all.insert(all.end(), proofs.begin(), proofs.end());
+  for (const TopologyGpu& gpu : survey.topology.gpus) {
+    if (std::ranges::count(report.gpus, gpu.name) == 0) report.gpus.push_back(gpu.name);
   }
-  return all;
+  for (const PairProof& proof : *survey.proofs) {
+    const auto& [first, second] = proof.pair;
+    const TopologyPair* const pair = find_pair(survey.topology, first, second);
+    report.pairs.push_back(
+        {{device_label(survey.topology, first), device_label(survey.topology, second)},
+         verdict_of(proof, pair != nullptr && is_joined(*pair)),
+         proof.rungs});
+  }
+  return report;
 }
 
 }  // namespace linkgain

@@ -224,6 +224,19 @@ inline constexpr Fault delivery_fails{
     "the driver grants P2P, and programs that rely on it end with an error or compute with "
     "wrong data",
     kCauses};
+inline constexpr Fault delivery_staged{
+    "p2p-delivery", warning, "it goes through the host's memory",
+    "the driver grants P2P and data arrive, but not from GPU to GPU: programs that count on it are "
+    "slower than without",
+    "set NCCL_P2P_DISABLE=1 and measure both ways by linkgain run; a driver that was patched to "
+    "grant "
+    "P2P, or a board without peer traffic between its slots, does this"};
+inline constexpr Fault delivery_interrupted{
+    "p2p-delivery", warning, "an earlier proof did not end",
+    "a step that takes the machine down with it shows a fault that no program can report",
+    "if nobody restarted it: look at the power supply, the risers and the kernel log of the boot "
+    "before "
+    "(journalctl -k -b -1), then prove again without --for. The note goes when a proof ends"};
 inline constexpr Fault delivery_unused{
     "p2p-delivery", warning, "NCCL does not use it",
     "what goes from GPU to GPU without NCCL arrives; NCCL itself was not seen to use P2P, "
@@ -414,13 +427,13 @@ inline constexpr auto kAll = places_of(
     thermal_slowdown, links_off_switch, links_lead_nowhere, bridge_unseen, links_down_switch,
     links_down_bridge, links_fewer, switch_link_slow, bridge_link_slow, link_errors, peer_elsewhere,
     p2p_split, p2p_refused_switch, p2p_refused_bridge, p2p_refused_machine, p2p_refused_pcie,
-    p2p_refused_bridgeless, p2p_refused_unknown, delivery_hangs, delivery_fails, delivery_unused,
-    control_fails, delivery_inconclusive, copy_unmeasured, copy_slow, lanes_missing,
-    lanes_missing_at_work, generation_low, generation_low_at_work, iommu_translates, acs_redirects,
-    shm_too_small, shm_small, lock_limited, cores_too_few, cores_few, ids_contained, ids_hidden,
-    sysfs_missing, worker_without_nccl, worker_silent, mpirun_missing, mpirun_foreign,
-    mpirun_differs, mpirun_fails, mpirun_host_name, mpirun_silent, driver_too_old, driver_older,
-    nccl_missing, nccl_differs, nccl_bug, variable_forbids, variable_affects, variable_misread,
-    log_of_calls, conf_fault, cuda_affected);
+    p2p_refused_bridgeless, p2p_refused_unknown, delivery_hangs, delivery_fails, delivery_staged,
+    delivery_interrupted, delivery_unused, control_fails, delivery_inconclusive, copy_unmeasured,
+    copy_slow, lanes_missing, lanes_missing_at_work, generation_low, generation_low_at_work,
+    iommu_translates, acs_redirects, shm_too_small, shm_small, lock_limited, cores_too_few,
+    cores_few, ids_contained, ids_hidden, sysfs_missing, worker_without_nccl, worker_silent,
+    mpirun_missing, mpirun_foreign, mpirun_differs, mpirun_fails, mpirun_host_name, mpirun_silent,
+    driver_too_old, driver_older, nccl_missing, nccl_differs, nccl_bug, variable_forbids,
+    variable_affects, variable_misread, log_of_calls, conf_fault, cuda_affected);
 
 }  // namespace linkgain::fault

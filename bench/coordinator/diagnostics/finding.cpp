@@ -67,12 +67,13 @@ std::string to_json(const Diagnosis& diagnosis) {
     counts[std::string(name_of(verdict))] =
         std::ranges::count(diagnosis.findings, verdict, &Finding::verdict);
   }
-  const json::Out document{{"schema", "linkgain.diagnosis/1"},
-                           {"host", diagnosis.host},
-                           {"checked", diagnosis.checked},
-                           {"exit_code", static_cast<int>(exit_code_of(diagnosis))},
-                           {"counts", counts},
-                           {"findings", json::array_of(diagnosis.findings, write_finding)}};
+  json::Out document{{"schema", "linkgain.diagnosis/1"},
+                     {"host", diagnosis.host},
+                     {"checked", diagnosis.checked},
+                     {"exit_code", static_cast<int>(exit_code_of(diagnosis))},
+                     {"counts", counts},
+                     {"findings", json::array_of(diagnosis.findings, write_finding)}};
+  if (diagnosis.delivery) document["delivery"] = write_delivery(*diagnosis.delivery);
   return json::dump(document, 2) + "\n";
 }
 

@@ -13,6 +13,8 @@
 #include <fstream>
 #include <thread>
 
+#include "linkgain/base/regular_file.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"
 
@@ -112,6 +114,13 @@ HostSurvey survey_host(const SurveySources& sources, const std::vector<std::stri
   host.bridges = bridges_above(sources.sys, gpus);
   host.nvidia_devices = nvidia_devices(sources.sys);
   host.xid_events = read_kernel_log(sources.kernel_log);
+  const auto firmware = [&](const char* name) {
+    const auto text = read_regular_file(sources.sys / "class/dmi/id" / name);
+    return text.measured() ? split(text.value(), '\n').front() : std::string();
+  };
+  host.board = firmware("board_vendor");
+  host.board += (host.board.empty() ? "" : " ") + firmware("board_name");
+  host.bios = firmware("bios_version");
   return host;
 }
 

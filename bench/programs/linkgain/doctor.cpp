@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/temporary_folder.hpp"
+#include "linkgain/delivery/proof_notes.hpp"
 #include "linkgain/diagnostics/check_catalog.hpp"
 #include "linkgain/diagnostics/diagnosis_table.hpp"
 #include "linkgain/diagnostics/survey.hpp"
@@ -43,18 +45,21 @@ constexpr std::size_t kLinesLookedAt = 50;
 /// Returns an environment with P2P as far as the driver grants it, whatever the user's environment
 /// says, or without.
 Environment environment_for(ProofRung rung) {
-  if (rung != ProofRung::control) {
-    return {{"NCCL_P2P_DISABLE", "0"}, {"NCCL_P2P_LEVEL", "SYS"}, {"NCCL_NVLS_ENABLE", "0"}};
-  }
-  return parse_variant("host", {}).environment;
+  if (rung == ProofRung::control) return parse_variant("host", {}).environment;
+  Environment environment{
+      {"NCCL_P2P_DISABLE", "0"}, {"NCCL_P2P_LEVEL", "SYS"}, {"NCCL_NVLS_ENABLE", "0"}};
+  if (rung == ProofRung::all_reduce) environment["NCCL_RUN_DIAGNOSTICS"] = "1";
+  return environment;
 }
 
 /// One rung between two GPUs: two ranks, from their start to their end.
 class RungJob {
  public:
-  /// Starts the job; `folder` is its own. Throws MachineError where it cannot be started.
-  RungJob(ProofRung rung, const GpuPair& pair, const Survey& survey, std::filesystem::path folder)
-      : rung_(rung), folder_(std::move(folder)) {
+  /// Starts the job; `folder` is its own. Under load it works for that long. Throws MachineError
+  /// where it cannot be started.
+  RungJob(ProofRung rung, const GpuPair& pair, const Survey& survey, Seconds load_time,
+          std::filesystem::path folder)
+      : rung_(rung), folder_(std::move(folder)), limit_(limit_of(rung, load_time)) {
     std::filesystem::create_directory(folder_);
     LaunchRequest request;
     request.launcher = "local";
@@ -62,13 +67,18 @@ class RungJob {
     request.worker_arguments = {
         "--prove", std::string(name_of(rung)), "--gpus",
         fmt::format("{},{}", cuda_index(survey, pair.first), cuda_index(survey, pair.second))};
+    if (rung == ProofRung::load) {
+      request.worker_arguments.insert(request.worker_arguments.end(),
+                                      {"--load", fmt::format("{}s", load_time.value)});
+    }
     request.variant_environment = environment_for(rung);
     request.variant_environment.merge(log_variables(nccl_logs_));
     process_ = std::make_unique<Process>(process_request(request, folder_ / "errors"));
   }
 
-  /// Waits until it has ended or `limit` has passed. Throws Interrupted.
-  RungResult result(const Deadline& limit, const SignalWatch& watch) {
+  /// Waits until it has ended or has had its time. Throws Interrupted.
+  RungResult result(const SignalWatch& watch) {
+    const Deadline& limit = deadline_;
     // A launcher may have words of its own before it.
     Reading<Delivery> delivery;
     ReadResult line{Transfer::done, {}};
@@ -78,13 +88,16 @@ class RungJob {
     }
     const auto end = process_->wait(limit.remaining(), &watch);
     if (!end) {
-      return {rung_, State::hung, fmt::format("no answer within {:.0f} s", kRungLimit.value)};
+      return {rung_, State::hung, fmt::format("no answer within {:.0f} s", limit_.value)};
     }
     if (end->status != 0 || !delivery.measured()) return {rung_, State::failed, reason(*end)};
-    const auto& [outcome, seen] = delivery.value();
-    if (outcome == Delivery::Outcome::gave_up) return {rung_, State::hung, seen};
-    if (outcome == Delivery::Outcome::not_arrived) return {rung_, State::not_delivered, seen};
-    return on_its_path(seen);
+    const auto& [outcome, seen, seconds] = delivery.value();
+    RungResult result = on_its_path(seen);
+    if (outcome == Delivery::Outcome::gave_up) result = {rung_, State::hung, seen};
+    if (outcome == Delivery::Outcome::not_arrived) result = {rung_, State::not_delivered, seen};
+    result.seconds = seconds;
+    result.nccl_says = nccls_diagnosis();
+    return result;
   }
 
  private:
@@ -115,8 +128,25 @@ class RungJob {
     return {rung_, State::other_path, "went by " + kinds};
   }
 
+  static Seconds limit_of(ProofRung rung, Seconds load_time) {
+    return rung == ProofRung::load ? Seconds{kRungLimit.value + load_time.value} : kRungLimit;
+  }
+
+  /// Reads what NCCL from 2.31 on says of P2P where it is asked to diagnose it; empty of others.
+  std::string nccls_diagnosis() const {
+    std::vector<std::string> texts = read_log_files(folder_, "nccl.");
+    texts.push_back(read_regular_file(folder_ / "errors").value_or(""));
+    std::set<std::string> lines;
+    for (const std::string& text : texts) {
+      for (const std::string& line : parse_diagnosis_lines(text)) lines.insert(line);
+    }
+    return fmt::format("{}", fmt::join(lines, "; "));
+  }
+
   ProofRung rung_;
   std::filesystem::path folder_;
+  Seconds limit_;
+  Deadline deadline_{limit_};
   NcclLogFiles nccl_logs_{folder_, "nccl.", (folder_ / "nccl.%h.%p").string()};
   std::unique_ptr<Process> process_;
 };
@@ -135,27 +165,44 @@ std::string obstacle(const Survey& survey) {
   return {};
 }
 
+/// Says "step kernels between GPU0 and GPU1, GPU2 and GPU3".
+std::string text_of(ProofRung rung, const std::vector<GpuPair>& pairs, const Topology& topology) {
+  std::vector<std::string> names;
+  for (const GpuPair& pair : pairs) {
+    names.push_back(fmt::format("{} and {}", device_label(topology, pair.first),
+                                device_label(topology, pair.second)));
+  }
+  return fmt::format("step {} between {}", name_of(rung), fmt::join(names, ", "));
+}
+
 /// Carries out `linkgain doctor --prove`: climbs the rungs between all pairs of GPUs by jobs of two
 /// linkgain-bench, several pairs at a time, and puts what came of it into `survey`, whose worker
-/// was asked before. A job that hangs is ended after 10 s. Throws Interrupted.
-void survey_delivery(Survey& survey, const SignalWatch& watch) {
+/// was asked before. A job that hangs is ended after 10 s, that under load so long after its time;
+/// it is left out where that is 0. Throws Interrupted.
+void survey_delivery(Survey& survey, Seconds load_time, const Environment& environment,
+                     const SignalWatch& watch) {
+  ProofNotes notes(environment);
+  survey.proof_left = notes.left();
   survey.proof_failure = obstacle(survey);
   if (!survey.proof_failure.empty()) return;
   const TemporaryFolder folder;
   int jobs_started = 0;
   const auto run = [&](ProofRung rung, const std::vector<GpuPair>& pairs) {
-    const Deadline limit(kRungLimit);
+    notes.begin(text_of(rung, pairs, survey.topology));
     std::vector<std::unique_ptr<RungJob>> jobs;
     for (const GpuPair& pair : pairs) {
       const auto own = folder.path() / fmt::to_string(jobs_started++);
-      jobs.push_back(std::make_unique<RungJob>(rung, pair, survey, own));
+      jobs.push_back(std::make_unique<RungJob>(rung, pair, survey, load_time, own));
     }
     std::vector<RungResult> results;
-    for (const auto& job : jobs) results.push_back(job->result(limit, watch));
+    for (const auto& job : jobs) results.push_back(job->result(watch));
     return results;
   };
   try {
-    survey.proofs = prove_delivery(survey.topology, run);
+    survey.proofs =
+        prove_delivery(pairs_to_prove(survey.topology),
+                       static_cast<int>(survey.topology.gpus.size()), load_time.value > 0.0, run);
+    notes.forget_left();
   } catch (const MachineError& error) {
     survey.proof_failure = fmt::format("no proof: {}", error.what());
   }
@@ -166,13 +213,15 @@ constexpr const char* kFooter =
     "  linkgain doctor            every check that needs no load\n"
     "  linkgain doctor --load     PCIe links at work too, and copies over NVLink\n"
     "  linkgain doctor --prove    whether what one GPU sends another arrives\n"
+    "  linkgain doctor --prove --for 5m   the same, and then minutes of load\n"
     "  linkgain doctor --only nvlink-links,p2p\n"
     "  linkgain doctor --explain nvlink-links";
 
 struct DoctorOptions {
   OutputFormat format = OutputFormat::table;
-  bool load = false;   ///< copy between host and GPUs and look at the PCIe links meanwhile
-  bool prove = false;  ///< send data from GPU to GPU and see whether they arrive
+  bool load = false;    ///< copy between host and GPUs and look at the PCIe links meanwhile
+  bool prove = false;   ///< send data from GPU to GPU and see whether they arrive
+  Seconds load_time{};  ///< and for how long under load; 0: not at all
   bool verbose = false;
   std::vector<std::string> only;  ///< ids of checks; empty: all
   bool node = false;              ///< only checks of the machine, none of a run from here
@@ -240,9 +289,9 @@ Outcome diagnose(const DoctorOptions& options) {
   // Programs on a node that others use are not started to judge the node.
   Survey survey = options.node ? survey_machine(sources) : survey_with_worker(sources, watch);
   if (options.load) survey_load(survey, sources.environment, watch);
-  if (options.prove) survey_delivery(survey, watch);
-  Outcome outcome{
-      {host_name(), utc_now(false), link_answer(survey.topology), check_machine(survey)}};
+  if (options.prove) survey_delivery(survey, options.load_time, sources.environment, watch);
+  Outcome outcome{{host_name(), utc_now(false), link_answer(survey.topology), check_machine(survey),
+                   delivery_report(survey)}};
   if (options.format == OutputFormat::html) {
     outcome.picture = links_picture(survey.topology, options.format);
   }
@@ -257,6 +306,22 @@ void declare(CommandLine& line, DoctorOptions& options) {
   line.app.add_flag("--prove", options.prove,
                     "Send data between GPUs in every way and see whether they arrive, beside a "
                     "control without P2P");
+  line.deferred
+      .add(
+          "--for", options.load_time,
+          [](const std::string& text) {
+            return parse_duration(text, "--for", Seconds{1.0}, Seconds{600.0});
+          },
+          "With --prove: stores, copies and all-reduces at once for that long, as 5m; such load "
+          "has "
+          "reset machines: save your work")
+      ->type_name("TIME");
+  line.deferred.then([&options] {
+    if (options.load_time.value > 0.0 && !options.prove) {
+      throw UsageError("--for is how long --prove puts load on the links",
+                       "linkgain doctor --prove --for 5m");
+    }
+  });
   line.app.add_flag("--verbose", options.verbose, "Show the checks that are ok, too");
   const auto parse_check = [](const std::string& id) { return std::string(find_check(id).id); };
   CLI::Option* const only =

@@ -9,7 +9,7 @@
 #include "linkgain/base/build_info.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/hardware/delivery.hpp"
-#include "linkgain/proof/peer_writes.hpp"
+#include "linkgain/proof/peer_access.hpp"
 #include "linkgain/runtime/fault.hpp"
 #include "linkgain/runtime/mpi_library.hpp"
 #include "linkgain/runtime/ranks.hpp"
@@ -218,11 +218,12 @@ void prove_mode(Watchdog& watchdog, const WorkerOptions& options) {
     throw UsageError("--prove is between two ranks, each with a GPU",
                      "mpirun -np 2 linkgain-bench --prove stores --gpus 0,1");
   }
-  ::alarm(kMostSeconds);
+  ::alarm(kMostSeconds + static_cast<unsigned>(options.load_time.value));
   const ProofRung rung = options.rung.value();
-  const Delivery delivery = is_all_reduce(rung)
-                                ? prove_all_reduce(watchdog, options)
-                                : prove_peer_writes(session, rung, options.gpus, fault_of(rung));
+  const Delivery delivery =
+      is_all_reduce(rung)
+          ? prove_all_reduce(watchdog, options)
+          : prove_peer_access(session, {rung, options.gpus, options.load_time}, fault_of(rung));
   if (session.is_root()) fmt::print("{}\n", to_json_line(delivery));
 }
 

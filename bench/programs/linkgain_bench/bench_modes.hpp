@@ -74,7 +74,7 @@ int nccl_tests_mode(Watchdog& watchdog, const WorkerOptions& options);
 
 /// Proves delivery between two ranks: rank 0 prints what arrived of what they sent each other, as a
 /// line of JSON. A rank that still waits after 12 s ends by SIGALRM. Throws what
-/// prove_peer_writes() throws, UsageError on all ranks where there are not two.
+/// prove_peer_access() throws, UsageError on all ranks where there are not two.
 void prove_mode(Watchdog& watchdog, const WorkerOptions& options);
 
 /// Returns versions, GPUs and capabilities of this build and machine as one line of JSON.

@@ -64,12 +64,12 @@ void add_mode_options(DeferredOptions& deferred, Modes& modes, WorkerOptions& op
             return parse_duration(text, "--load", Seconds{0.1}, Seconds{600.0});
           },
           "Copy between host and every visible GPU for that long, then between GPUs; print what "
-          "these copies reach as JSON")
+          "these copies reach as JSON. With --prove load: how long")
       ->type_name("TIME");
   deferred
       .add("--prove", options.rung, from_name<ProofRung>,
            "Of two ranks: whether what they send each other arrives, as JSON: stores, "
-           "copy-engine, flags, all-reduce or control")
+           "copy-engine, loads, flags, kernels, all-reduce, load or control")
       ->type_name("STEP");
   deferred
       .add(

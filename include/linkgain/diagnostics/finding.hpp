@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/names.hpp"
+#include "linkgain/delivery/delivery_proof.hpp"
 #include "linkgain/diagnostics/link_verdict.hpp"
 
 namespace linkgain {
@@ -111,6 +113,7 @@ struct Diagnosis {
   std::string checked;  ///< UTC
   LinkAnswer links;
   std::vector<Finding> findings;
+  std::optional<DeliveryReport> delivery{};  ///< with --prove
 };
 
 /// Does every check of `linkgain doctor` on what was surveyed; pure.
@@ -121,7 +124,7 @@ std::vector<Finding> check_machine(const Survey& survey);
 ExitCode exit_code_of(const Diagnosis& diagnosis);
 
 /// Writes one JSON document, schema "linkgain.diagnosis/1": the findings with their numbers, how
-/// many of each verdict, and the exit status.
+/// many of each verdict, what was proved of delivery, and the exit status.
 std::string to_json(const Diagnosis& diagnosis);
 
 }  // namespace linkgain

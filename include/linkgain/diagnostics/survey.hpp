@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,7 +9,7 @@
 #include <vector>
 
 #include "linkgain/base/reading.hpp"
-#include "linkgain/hardware/delivery.hpp"
+#include "linkgain/delivery/delivery_proof.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/mpi_version.hpp"
 #include "linkgain/hardware/neighbours.hpp"
@@ -21,48 +20,6 @@
 #include "linkgain/telemetry/nvml.hpp"
 
 namespace linkgain {
-
-/// Two GPUs whose delivery is looked at: places in Topology::gpus, the lower first.
-struct GpuPair {
-  int first = 0;
-  int second = 0;
-  bool operator==(const GpuPair&) const = default;
-};
-
-/// What came of one rung between two GPUs.
-struct RungResult {
-  enum class State {
-    passed,
-    not_delivered,  ///< data did not arrive, or not as they were sent
-    hung,           ///< a kernel gave up waiting, or the job said nothing until its time was up
-    failed,         ///< the job ended with an error
-    other_path,     ///< NCCL's data were right, but did not take the path that the rung is about
-  };
-  ProofRung rung = ProofRung::stores;
-  State state = State::failed;
-  std::string seen;  ///< in words; of an error its text
-  bool operator==(const RungResult&) const = default;
-};
-
-/// The rungs that were climbed between two GPUs, in order. After one that did not pass only the
-/// control is.
-struct PairProof {
-  GpuPair pair;
-  std::vector<RungResult> rungs;
-};
-
-/// Climbs one rung for several pairs at a time, none of which share a GPU: a result for each, in
-/// order.
-using RungRunner =
-    std::function<std::vector<RungResult>(ProofRung rung, const std::vector<GpuPair>& pairs)>;
-
-/// Sorts pairs into groups of which no two share a GPU: for an even number n of GPUs, all of whose
-/// pairs are there, n-1 groups (n for an odd one), as a round-robin tournament has it.
-std::vector<std::vector<GpuPair>> disjoint_groups(const std::vector<GpuPair>& pairs, int gpus);
-
-/// Climbs all rungs between the GPUs that CUDA sees and whose P2P the driver does not refuse, group
-/// after group. Throws what `run` throws.
-std::vector<PairProof> prove_delivery(const Topology& topology, const RungRunner& run);
 
 /// A variable that NCCL will find.
 struct NcclSetting {
@@ -147,6 +104,8 @@ struct HostSurvey {
   /// PCI addresses of NVIDIA's display and 3D controllers.
   Reading<std::vector<std::string>> nvidia_devices;
   Reading<std::vector<XidEvent>> xid_events;
+  std::string board;  ///< its maker and name, "Supermicro H13DSH"; empty where the kernel hides it
+  std::string bios;   ///< its version, empty as well
 };
 
 /// What is needed to run the worker.
@@ -174,6 +133,9 @@ struct Survey {
   /// What came of pairs whose P2P the driver does not refuse; absent where nobody asked
   /// (`--prove`).
   std::optional<std::vector<PairProof>> proofs;
+  /// What an earlier one left that did not end: its step, and whether the machine went down; empty
+  /// where there is none.
+  std::string proof_left;
   std::string proof_failure;                   ///< why there are none, though asked for; else empty
   std::optional<std::string> visible_devices;  ///< CUDA_VISIBLE_DEVICES
   HostSurvey host;
@@ -193,6 +155,12 @@ struct SurveySources {
 
 /// Gives those of this process: its user's home by the password file, as NCCL takes it.
 SurveySources sources_of_this_process(Environment environment);
+
+/// Finds the pairs that CUDA sees and whose P2P the driver does not refuse.
+std::vector<GpuPair> pairs_to_prove(const Topology& topology);
+
+/// Gathers what was proved; absent where nothing was asked for.
+std::optional<DeliveryReport> delivery_report(const Survey& survey);
 
 /// Finds the path of the mpirun that `linkgain run` would start.
 Reading<std::string> find_mpirun(const SurveySources& sources);

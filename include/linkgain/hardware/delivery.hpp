@@ -13,17 +13,23 @@ namespace linkgain {
 enum class ProofRung {
   stores,       ///< a kernel's stores arrive in the other GPU's memory, each way
   copy_engine,  ///< so does what a copy engine writes
+  loads,        ///< a kernel's loads from the other GPU's memory bring what stands there, each way
   flags,        ///< two resident kernels hand each other data and flags, both ways at once
+  kernels,      ///< linkgain's one-shot all-reduce of 1 MiB, replayed by a graph
   all_reduce,   ///< NCCL's all-reduces of 4 B and 16 MiB with P2P
-  control,      ///< the same without P2P
+  load,         ///< stores, copies and linkgain's all-reduce at once, for as long as was asked for
+  control,      ///< NCCL's without P2P
 };
 
 template <>
 inline constexpr auto kNames<ProofRung> = names<ProofRung>("step",
                                                            {{ProofRung::stores, "stores"},
                                                             {ProofRung::copy_engine, "copy-engine"},
+                                                            {ProofRung::loads, "loads"},
                                                             {ProofRung::flags, "flags"},
+                                                            {ProofRung::kernels, "kernels"},
                                                             {ProofRung::all_reduce, "all-reduce"},
+                                                            {ProofRung::load, "load"},
                                                             {ProofRung::control, "control"}});
 
 /// What the ranks of a rung saw.
@@ -34,7 +40,8 @@ struct Delivery {
     gave_up,      ///< a kernel waited in vain for the other one's flag
   };
   Outcome outcome = Outcome::not_arrived;
-  std::string seen;  ///< in words: how much of it, in which direction
+  std::string seen;      ///< in words: how much of it, in which direction
+  double seconds = 0.0;  ///< that the slower direction took for 64 MiB; 0 where nothing was timed
   bool operator==(const Delivery&) const = default;
 };
 

@@ -59,6 +59,10 @@ Environment log_variables(const NcclLogFiles& files);
 Path path_of(const TransportLines& lines, std::optional<bool> nvlink,
              Algorithm algorithm = Algorithm::unnamed);
 
+/// Reads what NCCL from 2.31 on says of P2P under NCCL_RUN_DIAGNOSTICS=1: "[OK] verified P2P access
+/// in both directions ...".
+std::vector<std::string> parse_diagnosis_lines(std::string_view log);
+
 /// One line of NCCL's TUNING log: "AllReduce: 1048576 Bytes -> Algo RING proto LL128 ...".
 struct TunedCall {
   OperationKind operation = OperationKind::all_reduce;

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,46 +14,24 @@ namespace {
 using State = RungResult::State;
 using enum CheckVerdict;
 
-std::vector<GpuPair> all_pairs(int gpus) {
-  std::vector<GpuPair> pairs;
-  for (int first = 0; first < gpus; ++first) {
-    for (int second = first + 1; second < gpus; ++second) pairs.push_back({first, second});
-  }
-  return pairs;
-}
-
-TEST(DeliveryProof, PairsOfAGroupShareNoGpuAndGroupsAreAsFewAsCanBe) {
-  for (const auto& [gpus, groups_needed] : std::vector<std::pair<int, std::size_t>>{
-           {0, 0}, {1, 0}, {2, 1}, {3, 3}, {4, 3}, {5, 5}, {8, 7}}) {
-    const auto groups = disjoint_groups(all_pairs(gpus), gpus);
-    EXPECT_EQ(groups.size(), groups_needed) << gpus;
-    std::size_t pairs = 0;
-    for (const std::vector<GpuPair>& group : groups) {
-      std::set<int> busy;
-      for (const GpuPair& pair : group) {
-        EXPECT_TRUE(busy.insert(pair.first).second) << gpus;
-        EXPECT_TRUE(busy.insert(pair.second).second) << gpus;
-      }
-      pairs += group.size();
-    }
-    EXPECT_EQ(pairs, all_pairs(gpus).size());
-  }
-}
-
 /// Returns a machine on which one rung comes to something else, and so does the control.
 Survey climbed(ProofRung rung, State state, State control = State::passed,
-               Survey survey = healthy_survey()) {
-  survey.proofs =
-      prove_delivery(survey.topology, [&](ProofRung now, const std::vector<GpuPair>& pairs) {
-        State outcome = now == rung ? state : State::passed;
-        if (now == ProofRung::control) outcome = control;
-        return std::vector<RungResult>(pairs.size(), {now, outcome, "was seen"});
-      });
+               Survey survey = healthy_survey(), bool under_load = false) {
+  const auto run = [&](ProofRung now, const std::vector<GpuPair>& pairs) {
+    State outcome = now == rung ? state : State::passed;
+    if (now == ProofRung::control) outcome = control;
+    return std::vector<RungResult>(pairs.size(), {now, outcome, "was seen"});
+  };
+  survey.proofs = prove_delivery(pairs_to_prove(survey.topology),
+                                 static_cast<int>(survey.topology.gpus.size()), under_load, run);
   return survey;
 }
 
 TEST(DeliveryProof, ClimbsEveryRungThatTheOneBeforeAllowsAndTheControlAlways) {
-  EXPECT_EQ(climbed(ProofRung::stores, State::passed).proofs->at(0).rungs.size(), 5U);
+  EXPECT_EQ(climbed(ProofRung::stores, State::passed).proofs->at(0).rungs.size(), 7U);
+  const Survey loaded =
+      climbed(ProofRung::stores, State::passed, State::passed, healthy_survey(), true);
+  EXPECT_EQ(loaded.proofs->at(0).rungs.size(), 8U);
   for (const State state : {State::not_delivered, State::hung, State::failed, State::other_path}) {
     const Survey survey = climbed(ProofRung::copy_engine, state);
     const std::vector<RungResult>& rungs = survey.proofs->at(0).rungs;
@@ -72,7 +49,9 @@ TEST(DeliveryProof, TheRungThatFailsIsNamed) {
   const std::vector<std::pair<ProofRung, std::string>> rungs{
       {ProofRung::stores, "stores of a kernel: was seen"},
       {ProofRung::copy_engine, "writes of a copy engine: was seen"},
+      {ProofRung::loads, "loads of a kernel: was seen"},
       {ProofRung::flags, "flags between kernels: was seen"},
+      {ProofRung::kernels, "linkgain's all-reduce kernel: was seen"},
       {ProofRung::all_reduce, "NCCL's all-reduce: was seen"}};
   for (const auto& [rung, words] : rungs) {
     for (const State state : {State::not_delivered, State::failed}) {
@@ -91,6 +70,38 @@ TEST(DeliveryProof, WhatWorksIsOkAndNamesNoBandwidth) {
   const Survey works = climbed(ProofRung::stores, State::passed);
   expect_finding(works, kCheck, kPair, ok, "works");
   EXPECT_EQ(finding_of(works, kCheck, kPair).value.text().find("GB/s"), std::string::npos);
+}
+
+/// Gives the verdict where stores of 64 MiB took so many times as long as the copy engine.
+DeliveryVerdict verdict_at(double times, bool nvlink) {
+  Survey survey = climbed(ProofRung::stores, State::passed);
+  PairProof& proof = survey.proofs->at(0);
+  proof.rungs.at(0).seconds = times * 0.002;
+  proof.rungs.at(1).seconds = 0.002;
+  return verdict_of(proof, nvlink);
+}
+
+TEST(DeliveryProof, StoresThatAreManyTimesSlowerThanCopiesOverPcieGoThroughTheHost) {
+  EXPECT_EQ(verdict_at(15.0, false), DeliveryVerdict::staged);
+  EXPECT_EQ(verdict_at(15.0, true), DeliveryVerdict::works) << "NVLink joins them";
+  EXPECT_EQ(verdict_at(1.3, false), DeliveryVerdict::works);
+  Survey survey = climbed(ProofRung::stores, State::passed);
+  for (TopologyPair& pair : survey.topology.pairs) pair.nvlinks = 0;
+  survey.proofs->at(0).rungs.at(0).seconds = 0.030;
+  survey.proofs->at(0).rungs.at(1).seconds = 0.002;
+  expect_finding(survey, kCheck, kPair, warning, "stores take 15.0 times");
+}
+
+TEST(DeliveryProof, NcclsOwnDiagnosisStandsBesideOurs) {
+  Survey survey = climbed(ProofRung::stores, State::passed);
+  survey.proofs->at(0).rungs.at(5).nccl_says = "[FAIL] no peer read";
+  expect_finding(survey, kCheck, kPair, ok, "NCCL's own diagnosis: [FAIL] no peer read");
+}
+
+TEST(DeliveryProof, AnEarlierProofThatDidNotEndIsNamed) {
+  Survey survey = healthy_survey();
+  survey.proof_left = "the machine went down in step loads";
+  expect_finding(survey, kCheck, "host", warning, "the machine went down in step loads");
 }
 
 TEST(DeliveryProof, NcclOnAnotherPathProvesNothing) {

@@ -1,0 +1,122 @@
+#include "linkgain/delivery/proof_notes.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/base/regular_file.hpp"
+#include "linkgain/base/text.hpp"
+#include "linkgain/telemetry/host.hpp"
+
+namespace linkgain {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "proving-";
+
+/// Gives what the kernel drew when it started, in hexadecimal digits; "0" where it does not tell.
+std::string boot() {
+  std::string id = read_regular_file("/proc/sys/kernel/random/boot_id").value_or("0");
+  std::erase_if(id, [](char c) { return c == '-' || c == '\n'; });
+  return id;
+}
+
+fs::path state_folder(const Environment& environment) {
+  if (const std::string state = value_of(environment, "XDG_STATE_HOME"); !state.empty()) {
+    return fs::path(state) / "linkgain";
+  }
+  const std::string home = value_of(environment, "HOME");
+  return home.empty() ? fs::path() : fs::path(home) / ".local/state/linkgain";
+}
+
+/// A note by its name, "proving-BOOT-PROCESS".
+struct Note {
+  fs::path file;
+  std::string boot;
+  int process = 0;
+};
+
+std::optional<Note> note_of(const fs::path& file) {
+  const std::vector<std::string> parts = split(file.filename().string(), '-');
+  if (!file.filename().string().starts_with(kPrefix) || parts.size() != 3) return std::nullopt;
+  const auto process = whole_number<int>(parts[2]);
+  if (!process || *process <= 0) return std::nullopt;
+  return Note{file, parts[1], *process};
+}
+
+/// Finds notes of processes that are gone.
+std::vector<Note> notes_left(const fs::path& folder) {
+  std::vector<Note> notes;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const auto note = note_of(entry->path());
+    const bool is_running = note && note->boot == boot() && ::kill(note->process, 0) == 0;
+    if (note && !is_running) notes.push_back(*note);
+  }
+  std::ranges::sort(notes, {}, &Note::file);
+  return notes;
+}
+
+void sync_folder(const fs::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+}  // namespace
+
+ProofNotes::ProofNotes(const Environment& environment) : folder_(state_folder(environment)) {
+  if (!folder_.empty()) {
+    own_ = folder_ / fmt::format("{}{}-{}", kPrefix, boot(), ::getpid());
+  }
+}
+
+ProofNotes::~ProofNotes() {
+  std::error_code missing;
+  if (!own_.empty()) fs::remove(own_, missing);
+}
+
+void ProofNotes::begin(const std::string& step) {
+  if (own_.empty()) return;
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  try {
+    write_file_atomically(own_, fmt::format("{} at {}\n", step, utc_now(false)),
+                          Existing::replaced);
+    sync_folder(folder_);
+  } catch (const Error&) {
+    own_.clear();  // a proof is worth more than its note
+  }
+}
+
+std::string ProofNotes::left() const {
+  std::vector<std::string> all;
+  for (const Note& note : notes_left(folder_)) {
+    std::string text = read_regular_file(note.file).value_or("");
+    text.erase(std::ranges::find(text, '\n'), text.end());
+    all.push_back(fmt::format(
+        "{} in {}", note.boot == boot() ? "an earlier proof was ended" : "the machine went down",
+        text.empty() ? "a step that is not known" : text));
+  }
+  return fmt::format("{}", fmt::join(all, "; "));
+}
+
+void ProofNotes::forget_left() const {
+  std::error_code missing;
+  for (const Note& note : notes_left(folder_)) fs::remove(note.file, missing);
+}
+
+}  // namespace linkgain

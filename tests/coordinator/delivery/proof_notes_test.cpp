@@ -1,0 +1,74 @@
+#include "linkgain/delivery/proof_notes.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "support/golden.hpp"
+#include "support/scratch_folder.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using testing::HasSubstr;
+
+class ProofNotesOnDisk : public testing::Test {
+ protected:
+  /// Has a process begin a step and end at once, as kill -9 ends it.
+  void leave_step(const std::string& step) const {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ProofNotes notes(environment_);
+      notes.begin(step);
+      ::_exit(0);
+    }
+    ::waitpid(child, nullptr, 0);
+  }
+
+  std::filesystem::path state() const { return folder_.path() / "linkgain"; }
+
+  ScratchFolder folder_;
+  Environment environment_{{"XDG_STATE_HOME", folder_.path().string()}};
+};
+
+TEST_F(ProofNotesOnDisk, AStepIsOnDiskFromItsBeginToTheEndOfTheProof) {
+  {
+    ProofNotes notes(environment_);
+    notes.begin("step stores between GPU0 and GPU1");
+    notes.begin("step loads between GPU0 and GPU1");
+    EXPECT_EQ(notes.left(), "") << "that proof still runs";
+    EXPECT_FALSE(std::filesystem::is_empty(state()));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(state()));
+}
+
+TEST_F(ProofNotesOnDisk, WhatAKilledProofLeftIsNamedUntilOneEnds) {
+  leave_step("step kernels between GPU0 and GPU1");
+  const ProofNotes notes(environment_);
+  EXPECT_THAT(notes.left(), HasSubstr("step kernels"));
+  notes.forget_left();
+  EXPECT_EQ(notes.left(), "");
+}
+
+TEST_F(ProofNotesOnDisk, ANoteOfAnotherBootSaysThatTheMachineWentDown) {
+  std::filesystem::create_directories(state());
+  std::ofstream(state() / "proving-0123abcd-1") << "step load between GPU0 and GPU1 at then\n";
+  std::ofstream(state() / "proving-0123abcd-2");
+  std::ofstream(state() / "proving-no-process") << "is no note\n";
+  expect_golden(ProofNotes(environment_).left() + "\n", "machine_went_down.txt");
+}
+
+TEST_F(ProofNotesOnDisk, WithoutAFolderNothingIsKept) {
+  for (const Environment& environment : {Environment{}, Environment{{"HOME", "/proc"}},
+                                         Environment{{"XDG_STATE_HOME", "/dev/null"}}}) {
+    ProofNotes notes(environment);
+    notes.begin("step stores");
+    EXPECT_EQ(notes.left(), "");
+  }
+}
+
+}  // namespace
+}  // namespace linkgain::test
