@@ -114,7 +114,7 @@ WhichSizes which_sizes(const RunSummary& summary, const Answer& answer) {
   const AnswerRow row = row_of_sizes(summary, answer);
   if (row.of == nullptr) return {};
   WhichSizes which{at_which_size(summary, row), {}};
-  for (const Curve* curve : curves_beside(summary, row.of)) {
+  for (const Curve* curve : curves_beside(summary, row)) {
     for (const Verdict verdict : {Verdict::faster, Verdict::slower}) {
       const AnswerRow most = most_changed(*curve, row.other, verdict);
       if (most.of == nullptr) continue;
@@ -126,15 +126,17 @@ WhichSizes which_sizes(const RunSummary& summary, const Answer& answer) {
   if (const std::ptrdiff_t more = std::ssize(row.of->variants) - 2; more > 0) {
     left_out.push_back(counted(more, "more variant", "more variants"));
   }
-  const bool has_kernels = std::ranges::any_of(
-      summary.groups, [](const CaseGroup& group) { return group.all.definition().kernel; });
-  if (has_kernels && !row.of->definition().kernel) left_out.emplace_back("linkgain's kernels");
+  const bool leaves_kernels = std::ranges::any_of(summary.groups, [&](const CaseGroup& group) {
+    return group.all.definition().kernel && !row.of->definition().kernel &&
+           !may_answer(summary, group.all.definition(), row.other);
+  });
+  if (leaves_kernels) left_out.emplace_back("linkgain's kernels");
   if (which.others.size() < 2) {
     if (!which.others.empty()) which.verdict += " " + which.others.front();
     which.others.clear();
   } else {
     which.verdict +=
-        fmt::format(" Below: {} other {}.", which.others.size(), word_for_curves(summary));
+        fmt::format(" Below: {} other {}.", which.others.size(), word_for_curves(summary, row));
   }
   if (!left_out.empty()) {
     which.verdict += fmt::format(" The tables by size have {}, too.", fmt::join(left_out, " and "));

@@ -7,7 +7,6 @@
 #include <functional>
 #include <optional>
 #include <ranges>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -61,6 +60,10 @@ std::string spoken_case(const RunSummary& summary, const Case& definition) {
   return linkgain::spoken_case(summary.record, spoken_form(summary, definition));
 }
 
+bool has_one_size(const std::vector<SizeRange>& ranges) {
+  return ranges.size() == 1 && ranges.front().size() == 1;
+}
+
 std::string in_words(const std::vector<std::string>& parts) {
   if (parts.size() < 2) return parts.empty() ? "" : parts.front();
   return fmt::format("{} and {}", fmt::join(parts.begin(), parts.end() - 1, ", "), parts.back());
@@ -111,31 +114,45 @@ std::string trainings_text(const RunSummary& summary, const AnswerRow& row) {
   return text;
 }
 
-/// Says where it is the contrary: "; at 8 B it takes 1.12x as long", "; at 3 other sizes it is up
-/// to 1.30x as fast, at 8 B"; of a setting that changes another operation more, too: "; in
-/// all-reduce of 32 KiB it takes 1.57x as long". Empty where all go one way.
+/// Tells whether the sentence is about the later variant of a setting, else about the first.
+bool is_of_later(const AnswerRow& row) { return row.of->contrast == Contrast::variant; }
+
+/// Says "send-recv of 64 KiB (graph)", "send-recv (graph) of 16 KiB to 512 KiB".
+std::string place_text(const RunSummary& summary, const AnswerRow& row,
+                       const std::vector<SizeRange>& ranges) {
+  const Case& definition = row.of->definition();
+  return has_one_size(ranges) ? spoken_case(summary, definition)
+                              : fmt::format("{} of {}", spoken_curve_of(summary, definition),
+                                            ranges_text(ranges, "of"));
+}
+
+/// Says "takes 1.57x as long", "is up to 1.30x as fast, at 8 B" of the row's sizes.
+std::string ratio_text(const AnswerRow& row, const std::vector<SizeRange>& ranges) {
+  const bool is_faster = (row.comparison()->verdict == Verdict::faster) != is_of_later(row);
+  const Estimate& ratio = *row.comparison()->ratio;
+  const std::string words = spoken_ratio(is_of_later(row) ? inverse_of(ratio) : ratio).words;
+  const std::string_view verb = is_faster ? "is" : "takes";
+  if (has_one_size(ranges)) return fmt::format("{} {}", verb, words);
+  return fmt::format("{} up to {}, at {}", verb, words, readable_bytes(row.of->definition().size));
+}
+
+/// Says where it is the contrary: "; at 8 B it takes 1.12x as long", "; at 8 B to 1 KiB it is up to
+/// 1.30x as fast, at 8 B"; of another operation that changes more "; in all-reduce of 32 KiB it
+/// takes 1.57x as long", of a path "; all-reduce of 32 KiB takes 1.57x as long". Empty where all go
+/// one way.
 std::string contrary_text(const RunSummary& summary, const AnswerSentence& spoken) {
-  // The sentence is about the later variant of a setting, else about the first.
-  const bool of_later = spoken.rows.front().of->contrast == Contrast::variant;
-  const auto says = [&](const AnswerRow& each) {
-    const Comparison& own = *each.comparison();
-    const bool is_faster = (own.verdict == Verdict::faster) != of_later;
-    return std::pair(is_faster ? "is" : "takes",
-                     spoken_ratio(of_later ? inverse_of(*own.ratio) : *own.ratio).words);
-  };
   std::string text;
-  if (const std::vector<AnswerRow>& cases = spoken.contrary; !cases.empty()) {
-    const auto [verb, ratio] = says(cases.front());
-    const std::string size = readable_bytes(cases.front().of->definition().size);
-    text = cases.size() == 1 ? fmt::format("; at {} it {} {}", size, verb, ratio)
-                             : fmt::format("; at {} other sizes it {} up to {}, at {}",
-                                           cases.size(), verb, ratio, size);
+  if (const AnswerRow& row = spoken.contrary; row.of != nullptr) {
+    const std::vector<SizeRange> ranges = ranges_like(summary, row);
+    text = fmt::format("; at {} it {}", ranges_text(ranges, "at"), ratio_text(row, ranges));
   }
   const AnswerRow& elsewhere = spoken.contrary_elsewhere;
   if (elsewhere.of == nullptr) return text;
-  const auto [verb, ratio] = says(elsewhere);
-  return fmt::format("{}{} in {} it {} {}", text, text.empty() ? ";" : ", and",
-                     spoken_case(summary, elsewhere.of->definition()), verb, ratio);
+  const std::vector<SizeRange> ranges = ranges_like(summary, elsewhere);
+  const std::string place = place_text(summary, elsewhere, ranges);
+  return fmt::format("{}{} {} {}", text, text.empty() ? ";" : ", and",
+                     is_of_later(elsewhere) ? fmt::format("in {} it", place) : place,
+                     ratio_text(elsewhere, ranges));
 }
 
 /// Says "NVLink makes all-reduce of 1 GiB 12.6x as fast (324.3 against 25.7 GB/s; 95 % CI 12.4x to
@@ -194,7 +211,7 @@ constexpr double kAlike = 0.05;
 std::string unchanged_text(const RunSummary& summary, const AnswerRow& spoken) {
   std::vector<std::string> alike;
   std::vector<OperationKind> changed{spoken.of->definition().operation};
-  for (const Curve* curve : curves_beside(summary, spoken.of)) {
+  for (const Curve* curve : curves_beside(summary, spoken)) {
     for (const Verdict verdict : {Verdict::faster, Verdict::slower}) {
       const CaseSummary* const most = most_changed(*curve, spoken.other, verdict).of;
       if (most != nullptr) changed.push_back(most->definition().operation);
@@ -223,8 +240,9 @@ std::string unchanged_text(const RunSummary& summary, const AnswerRow& spoken) {
 
 /// Says in how many other curves all of these variants changed as they did in the spoken one: "; it
 /// is slower in 6 of 7 other operations and launch modes, too, most in all-gather of 16 KiB:
-/// 1.47x". Empty where in none.
-std::string elsewhere_text(const RunSummary& summary, const AnswerSentence& spoken) {
+/// 1.47x"; "6 of 7 others" where a sentence before says which. Empty where in none.
+std::string elsewhere_text(const RunSummary& summary, const AnswerSentence& spoken,
+                           bool is_known_which) {
   const AnswerRow& most = spoken.most_alike;
   if (most.of == nullptr) return {};
   const bool is_one = spoken.rows.size() == 1;
@@ -235,29 +253,29 @@ std::string elsewhere_text(const RunSummary& summary, const AnswerSentence& spok
       fmt::format("; {} {}", is_one ? "it is" : "they are",
                   most.comparison()->verdict == Verdict::slower ? "faster" : "slower");
   if (spoken.alike_curves == 1) return fmt::format("{} {}, too: {}", is, what, ratio);
-  return fmt::format("{} in {} of {} other {}, too, most {}: {}", is, spoken.alike_curves,
-                     curves_beside(summary, spoken.rows.front().of).size(),
-                     word_for_curves(summary), what, ratio);
+  const AnswerRow& row = spoken.rows.front();
+  return fmt::format(
+      "{} in {} of {} {}, too, most {}: {}", is, spoken.alike_curves,
+      curves_beside(summary, row).size(),
+      is_known_which ? "others" : fmt::format("other {}", word_for_curves(summary, row)), what,
+      ratio);
 }
 
 /// Says "send-recv of 16 KiB to 512 KiB, at most 1.69x at 64 KiB".
 std::string setting_place(const RunSummary& summary, const AnswerRow& row) {
   const std::vector<SizeRange> ranges = ranges_like(summary, row);
-  const Case& definition = row.of->definition();
   const SpokenRatio spoken = spoken_ratio(inverse_of(*row.comparison()->ratio));
-  if (ranges.size() == 1 && ranges.front().size() == 1) {
-    return fmt::format("{}: {}", spoken_case(summary, definition), spoken.words);
-  }
-  return fmt::format("{} of {}, at most {} at {}", spoken_curve_of(summary, definition),
-                     ranges_text(ranges, "of"), spoken.text.estimate,
-                     readable_bytes(definition.size));
+  const std::string place = place_text(summary, row, ranges);
+  if (has_one_size(ranges)) return fmt::format("{}: {}", place, spoken.words);
+  return fmt::format("{}, at most {} at {}", place, spoken.text.estimate,
+                     readable_bytes(row.of->definition().size));
 }
 
 /// Says "NCCL 2.32.3 is slower than 2.28.3 in send-recv of 16 KiB to 512 KiB, at most 1.69x at 64
 /// KiB (12.90 against 7.60 us; 95 % CI 1.68x to 1.70x over 6 launches); all-gather is within 5 %."
-/// of a sentence's variants; the figures are the first one's. The answer's first sentence says how
-/// many other curves changed.
-std::string change_by_setting(const RunSummary& summary, const AnswerSentence& said) {
+/// of a sentence's variants; the figures are the first one's.
+std::string change_by_setting(const RunSummary& summary, const AnswerSentence& said,
+                              bool is_known_which) {
   const AnswerRow& row = said.rows.front();
   const Comparison& comparison = *row.comparison();
   std::vector<AnswerRow> in_order = said.rows;
@@ -271,7 +289,7 @@ std::string change_by_setting(const RunSummary& summary, const AnswerSentence& s
       setting_place(summary, row), names.size() == 1 ? "" : names_of(summary, row).first + ": ",
       values_text(row.of->definition(), *comparison.other, *comparison.first),
       interval_text(text, *comparison.ratio), contrary_text(summary, said),
-      elsewhere_text(summary, said), unchanged_text(summary, row));
+      elsewhere_text(summary, said, is_known_which), unchanged_text(summary, row));
 }
 
 /// Tells whether one launch is why nothing is shown.
@@ -336,7 +354,8 @@ std::string same_sentence(const RunSummary& summary, const AnswerRow& row) {
 }
 
 /// Says what one variant came to beside the first, or several that changed the same.
-std::string sentence_of(const RunSummary& summary, const AnswerSentence& said) {
+std::string sentence_of(const RunSummary& summary, const AnswerSentence& said,
+                        bool is_known_which) {
   const AnswerRow& row = said.rows.front();
   const Comparison& comparison = *row.comparison();
   switch (comparison.verdict) {
@@ -346,8 +365,9 @@ std::string sentence_of(const RunSummary& summary, const AnswerSentence& said) {
       return same_sentence(summary, row);
     case Verdict::faster:
     case Verdict::slower:
-      return row.of->contrast == Contrast::variant ? change_by_setting(summary, said)
-                                                   : change_by_path(summary, said);
+      return row.of->contrast == Contrast::variant
+                 ? change_by_setting(summary, said, is_known_which)
+                 : change_by_path(summary, said);
     case Verdict::same_path:
       return fmt::format("{} and {} took the same path, {}: this run cannot compare paths.",
                          variant_title(*row.of, 0), variant_title(*row.of, row.other),
@@ -398,13 +418,43 @@ std::string headroom_sentence(const Answer& answer) {
   return fmt::format("{} At {} the kernel is slower.", text, in_words(slower));
 }
 
+/// Says of the variants that no sentence is about what changed most: "v28-ll takes at most 1.67x as
+/// long, in send-recv of 64 KiB; net makes no significant difference." Empty where there are none.
+std::string others_sentence(const RunSummary& summary, const Answer& answer) {
+  std::vector<std::string> others;
+  for (const AnswerRow& row : answer.spoken) {
+    const bool is_said = std::ranges::any_of(answer.sentences, [&](const AnswerSentence& each) {
+      return std::ranges::count(each.rows, row.other, &AnswerRow::other) > 0;
+    });
+    if (is_said || row.comparison() == nullptr) continue;
+    const Verdict verdict = row.comparison()->verdict;
+    const std::string& name = names_of(summary, row).first;
+    if (is_change(verdict)) {
+      const SpokenRatio ratio = spoken_ratio(inverse_of(*row.comparison()->ratio));
+      others.push_back(fmt::format("{} {} at most {}, in {}", name,
+                                   verdict == Verdict::slower ? "is" : "takes", ratio.words,
+                                   spoken_case(summary, row.of->definition())));
+    } else {
+      others.push_back(fmt::format("{} {}", name,
+                                   verdict == Verdict::same ? "makes no significant difference"
+                                   : verdict == Verdict::inconclusive ? "is inconclusive"
+                                                                      : "cannot be compared"));
+    }
+  }
+  return others.empty() ? "" : fmt::format("{}.", fmt::join(others, "; "));
+}
+
 /// Says what every variant came to, and the headroom.
 std::vector<std::string> conclusions(const RunSummary& summary, const Answer& answer) {
   if (summary.is_of_program()) return program_sentences(summary, answer);
   if (summary.soak) return {soak_sentence(*summary.soak)};
   std::vector<std::string> sentences;
-  for (const AnswerSentence& each : answer.sentences)
-    sentences.push_back(sentence_of(summary, each));
+  bool is_known_which = false;  // what the other curves are
+  for (const AnswerSentence& each : answer.sentences) {
+    sentences.push_back(sentence_of(summary, each, is_known_which));
+    is_known_which = is_known_which || each.alike_curves > 1;
+  }
+  sentences.push_back(others_sentence(summary, answer));
   const auto alone = std::ranges::find_if(answer.spoken, [](const AnswerRow& each) {
     return each.comparison() != nullptr && lacks_launches(*each.comparison());
   });
@@ -414,6 +464,7 @@ std::vector<std::string> conclusions(const RunSummary& summary, const Answer& an
   if (const std::string headroom = headroom_sentence(answer); !headroom.empty()) {
     sentences.push_back(headroom);
   }
+  std::erase(sentences, "");
   if (sentences.empty() && summary.lacks_samples()) {
     return {"No conclusion: the record has no samples, and times without samples are not judged."};
   }
@@ -505,21 +556,6 @@ std::vector<std::string> answer_sentences(const RunSummary& summary, const Answe
   sentences.push_back(nvlink_bound_sentence(summary));
   std::erase(sentences, "");
   return sentences;
-}
-
-std::string unspoken_sentence(const Answer& answer) {
-  std::set<std::size_t> told;
-  for (const AnswerSentence& each : answer.sentences) {
-    for (const AnswerRow& row : each.rows) told.insert(row.other);
-  }
-  std::vector<std::string> others;
-  for (const AnswerRow& each : answer.spoken) {
-    if (each.comparison() == nullptr || answer.sentences.empty()) continue;
-    if (told.insert(each.other).second) others.push_back(each.comparison()->other->variant);
-  }
-  if (others.empty()) return {};
-  const std::string more = counted(std::ssize(others), "more variant is", "more variants are");
-  return fmt::format("{} in the report: {}.", more, in_words(others));
 }
 
 std::string answer_sentence(const RunSummary& summary, const Answer& answer) {

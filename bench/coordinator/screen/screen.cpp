@@ -159,14 +159,6 @@ std::string first_plot(const RunSummary& summary, const Answer& answer, const Sc
   return curve == nullptr ? "" : plot_of(*curve, variant_title(*first, 0), style);
 }
 
-/// Says the answer, and which variants only the report speaks of.
-std::vector<std::string> sentences_beside_report(const RunSummary& summary, const Answer& answer) {
-  std::vector<std::string> sentences = answer_sentences(summary, answer);
-  sentences.push_back(unspoken_sentence(answer));
-  std::erase(sentences, "");
-  return sentences;
-}
-
 /// Joins as many sentences; says where the others are.
 std::string first_sentences(std::span<const std::string> all, std::size_t most) {
   if (most >= all.size()) return fmt::format("{}", fmt::join(all, " "));
@@ -224,7 +216,7 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
                    std::size_t told) {
   ScreenStyle on_terminal = style;
   on_terminal.is_file = false;
-  const std::vector<std::string> sentences = sentences_beside_report(summary, answer_of(summary));
+  const std::vector<std::string> sentences = answer_sentences(summary, answer_of(summary));
   std::size_t spoken = sentences.size();
   for (std::size_t rows = kMostScreenLines;;) {
     const Answer answer = answer_of(summary, rows);
@@ -292,7 +284,7 @@ std::string card(const RunSummary& summary) {
   constexpr std::size_t kFences = 2;
   const std::size_t used = line_count(head + command) + kFences;
   return fenced(head +
-                card_lines(record.warnings, table, sentences_beside_report(summary, answer),
+                card_lines(record.warnings, table, answer_sentences(summary, answer),
                            kMostCardLines - std::min(kMostCardLines, used)) +
                 command);
 }

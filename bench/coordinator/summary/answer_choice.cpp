@@ -42,13 +42,6 @@ bool changes_little(const Comparison* comparison) {
           std::abs(std::log(comparison->ratio->value)) < std::log1p(kFewPerCent));
 }
 
-/// Leaves out steps that only say what another training's communication takes, and our own kernels,
-/// which are no answer to what a path is worth to NCCL or MPI.
-bool may_be_spoken_of(const Case& definition) {
-  return !definition.kernel &&
-         (!is_training(definition.operation) || may_stand_for_run(definition));
-}
-
 /// Tells whether the case has what a row shows: the first variant's time and the other one's.
 bool fills_row(const CaseSummary& each, std::size_t other) {
   if (other == 0) return each.is_measured;
@@ -80,33 +73,6 @@ std::vector<const CaseSummary*> headroom_of(const Curve& curve) {
   return {cases.front(), *between, cases.back()};
 }
 
-Verdict contrary_of(Verdict change) {
-  return change == Verdict::faster ? Verdict::slower : Verdict::faster;
-}
-
-/// Tells whether the row shows this verdict by a few per cent, which is what anybody asks about
-/// beside a larger change, or as much as what is spoken of.
-bool changes_with(const AnswerRow& row, const AnswerRow& spoken, Verdict verdict) {
-  const Comparison* const own = row.comparison();
-  return own != nullptr && own->verdict == verdict &&
-         change_of(row) >= std::min(std::log1p(kFewPerCent), change_of(spoken));
-}
-
-/// Finds the sizes of the row's curve at which the contrary is shown, the largest change first.
-std::vector<AnswerRow> contrary_sizes(const RunSummary& summary, const AnswerRow& row) {
-  const Verdict contrary = contrary_of(row.comparison()->verdict);
-  std::vector<AnswerRow> found;
-  const Curve* const curve = summary.curve_with(row.of);
-  if (curve == nullptr) return found;
-  for (const CaseSummary* each : curve->cases) {
-    const AnswerRow own{each, row.other};
-    if (own.comparison() != nullptr && own.comparison()->verdict == contrary) found.push_back(own);
-  }
-  std::ranges::stable_sort(found, std::ranges::greater{}, change_of);
-  const bool is_much = !found.empty() && changes_with(found.front(), row, contrary);
-  return is_much ? found : std::vector<AnswerRow>{};
-}
-
 /// Counts the other curves in which all of these variants are shown to have changed by this
 /// verdict, and finds where one did most.
 std::pair<std::int64_t, AnswerRow> changed_elsewhere(const RunSummary& summary,
@@ -114,7 +80,7 @@ std::pair<std::int64_t, AnswerRow> changed_elsewhere(const RunSummary& summary,
                                                      Verdict verdict) {
   std::int64_t changed = 0;
   AnswerRow most;
-  for (const Curve* curve : curves_beside(summary, rows.front().of)) {
+  for (const Curve* curve : curves_beside(summary, rows.front())) {
     std::vector<AnswerRow> own;
     for (const AnswerRow& row : rows) own.push_back(most_changed(*curve, row.other, verdict));
     if (std::ranges::count(own, nullptr, &AnswerRow::of) > 0) continue;
@@ -132,13 +98,12 @@ bool is_of_setting(const AnswerRow& row) {
 /// Finds what is to say beside the row.
 AnswerSentence spoken_of(const RunSummary& summary, const AnswerRow& row) {
   AnswerSentence spoken{.rows = {row}};
-  if (!is_change(row.comparison()->verdict)) return spoken;
-  spoken.contrary = contrary_sizes(summary, row);
-  if (!is_of_setting(row)) return spoken;
-  const AnswerRow most =
-      changed_elsewhere(summary, spoken.rows, contrary_of(row.comparison()->verdict)).second;
-  const bool is_more = most.of != nullptr && (spoken.contrary.empty() ||
-                                              change_of(most) > change_of(spoken.contrary.front()));
+  const Verdict verdict = row.comparison()->verdict;
+  if (!is_change(verdict)) return spoken;
+  spoken.contrary = most_contrary(summary, row);
+  const AnswerRow most = changed_elsewhere(summary, spoken.rows, contrary_of(verdict)).second;
+  const bool is_more = most.of != nullptr && (spoken.contrary.of == nullptr ||
+                                              change_of(most) > change_of(spoken.contrary));
   if (is_more) spoken.contrary_elsewhere = most;
   return spoken;
 }
@@ -158,13 +123,12 @@ bool say_the_same(const RunSummary& summary, const AnswerSentence& one,
   return is_of_setting(row) && is_of_setting(own) && look_alike(row, own) &&
          std::ranges::equal(ranges_like(summary, row), ranges_like(summary, own),
                             [](SizeRange a, SizeRange b) { return std::ranges::equal(a, b); }) &&
-         one.contrary.size() == other.contrary.size() &&
-         (one.contrary.empty() || look_alike(one.contrary.front(), other.contrary.front())) &&
+         look_alike(one.contrary, other.contrary) &&
          look_alike(one.contrary_elsewhere, other.contrary_elsewhere);
 }
 
-/// Makes sentences of what is spoken of, as many as there may be. The first one says of settings
-/// in how many other curves they changed.
+/// Makes sentences of what is spoken of, as many as there may be. Those of settings say in how many
+/// other curves they changed.
 std::vector<AnswerSentence> sentences_of(const RunSummary& summary,
                                          std::span<const AnswerRow> rows) {
   std::vector<AnswerSentence> sentences;
@@ -179,10 +143,11 @@ std::vector<AnswerSentence> sentences_of(const RunSummary& summary,
       sentences.push_back(std::move(own));
     }
   }
-  if (sentences.empty() || !is_of_setting(sentences.front().rows.front())) return sentences;
-  AnswerSentence& first = sentences.front();
-  std::tie(first.alike_curves, first.most_alike) =
-      changed_elsewhere(summary, first.rows, first.rows.front().comparison()->verdict);
+  for (AnswerSentence& each : sentences) {
+    if (!is_of_setting(each.rows.front())) continue;
+    std::tie(each.alike_curves, each.most_alike) =
+        changed_elsewhere(summary, each.rows, each.rows.front().comparison()->verdict);
+  }
   return sentences;
 }
 
@@ -310,7 +275,7 @@ class RowChoice {
     }
     for (const CaseSummary& each : summary_.cases) cases.push_back(&each);
     std::erase_if(cases, [&](const CaseSummary* each) {
-      return !fills_row(*each, other) || !may_be_spoken_of(each->definition()) ||
+      return !fills_row(*each, other) || !may_answer(summary_, each->definition(), other) ||
              (only && AnswerRow{each, other}.comparison()->verdict != *only);
     });
     double most = 0.0;
@@ -358,9 +323,9 @@ class RowChoice {
     speak_of_contrary(answer);
     if (!is_wrong) answer.sentences = sentences_of(summary_, answer.spoken);
     for (const AnswerSentence& each : answer.sentences) {
-      if (!each.contrary.empty()) give_row(each.contrary.front(), Rank::named);
-      give_row(each.contrary_elsewhere, Rank::named);
-      give_row(each.most_alike, Rank::named);
+      for (const AnswerRow& row : {each.contrary, each.contrary_elsewhere, each.most_alike}) {
+        give_row(row, Rank::named);
+      }
     }
     for (const AnswerRow& row : answer.spoken) give_row(row, Rank::spoken);
   }
@@ -485,70 +450,9 @@ Answer answer_of_program(const RunSummary& summary, std::size_t most_rows) {
 
 }  // namespace
 
-const Comparison* AnswerRow::comparison() const {
-  const bool is_there = of != nullptr && other > 0 && other <= of->comparisons.size();
-  return is_there ? &of->comparisons[other - 1] : nullptr;
-}
-
 Answer answer_of(const RunSummary& summary, std::size_t most_rows) {
   return summary.is_of_program() ? answer_of_program(summary, most_rows)
                                  : RowChoice(summary).take(most_rows);
-}
-
-double change_of(const AnswerRow& row) {
-  return std::abs(std::log(row.comparison()->ratio->value));
-}
-
-std::vector<SizeRange> ranges_like(const RunSummary& summary, const AnswerRow& row) {
-  const auto changes = [&](const CaseSummary* each) {
-    return changes_with({each, row.other}, row, row.comparison()->verdict);
-  };
-  const Curve* const curve = summary.curve_with(row.of);
-  if (curve == nullptr) return {{&row.of, 1}};
-  std::vector<SizeRange> ranges;
-  const auto end = curve->cases.end();
-  for (auto first = std::ranges::find_if(curve->cases, changes); first != end;) {
-    const auto last = std::find_if_not(first, end, changes);
-    ranges.emplace_back(first, last);
-    first = std::find_if(last, end, changes);
-  }
-  return ranges;
-}
-
-AnswerRow most_changed(const Curve& curve, std::size_t other, std::optional<Verdict> only) {
-  AnswerRow most{nullptr, other};
-  for (const CaseSummary* each : curve.cases) {
-    const AnswerRow row{each, other};
-    const Comparison* const own = row.comparison();
-    if (own == nullptr || !is_change(own->verdict) || !own->has_interval()) continue;
-    if ((only && own->verdict != *only) || change_of(row) < std::log1p(kFewPerCent)) continue;
-    if (most.of == nullptr || change_of(row) > change_of(most)) most = row;
-  }
-  return most;
-}
-
-std::vector<const Curve*> curves_beside(const RunSummary& summary, const CaseSummary* of) {
-  std::vector<const Curve*> curves;
-  for (const CaseGroup& group : summary.groups) {
-    const bool is_left_out =
-        group.all.definition().kernel && (of == nullptr || !of->definition().kernel);
-    if (!is_left_out && std::ranges::count(group.all.cases, of) == 0) curves.push_back(&group.all);
-  }
-  return curves;
-}
-
-std::string_view word_for_curves(const RunSummary& summary) {
-  std::set<OperationKind> operations;
-  std::set<std::pair<OperationKind, LaunchMode>> modes;
-  const std::vector<const Curve*> curves = curves_beside(summary, nullptr);
-  for (const Curve* each : curves) {
-    const Case definition = each->definition();
-    operations.insert(definition.operation);
-    modes.emplace(definition.operation, definition.launch);
-  }
-  return operations.size() == curves.size() ? "operations"
-         : modes.size() == curves.size()    ? "operations and launch modes"
-                                            : "operations and forms";
 }
 
 std::string answer_label(const Case& definition) {

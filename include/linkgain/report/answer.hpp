@@ -22,10 +22,6 @@ std::string left_out_text(const Answer& answer, std::size_t most);
 /// for each variant, and the headroom where kernels were measured.
 std::vector<std::string> answer_sentences(const RunSummary& summary, const Answer& answer);
 
-/// Says on a screen or a card "1 more variant is in the report: v28-ll."; empty where they speak of
-/// every variant.
-std::string unspoken_sentence(const Answer& answer);
-
 /// Gives answer_sentences() in one text.
 std::string answer_sentence(const RunSummary& summary, const Answer& answer);
 

@@ -3,43 +3,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "linkgain/summary/run_summary.hpp"
+#include "linkgain/summary/changes.hpp"
 
 /// What a run says first: of which cases, chosen once for the screen, reports and pages.
 namespace linkgain {
 
-/// A line of the answer: a case, the first variant beside a later one.
-struct AnswerRow {
-  const CaseSummary* of = nullptr;
-  std::size_t other = 0;  ///< place of that variant; 0: there is none, or all are meant
-
-  /// Gives the comparison of the two; null where there is none.
-  const Comparison* comparison() const;
-  bool operator==(const AnswerRow&) const = default;
-};
-
-/// A change of less is worth no word, and no row, beside a larger one.
-inline constexpr double kFewPerCent = 0.03;
-
-/// So many sentences speak of variants; others are named.
+/// So many sentences speak of variants in full; of others one says what changed most.
 inline constexpr std::size_t kMostSentences = 3;
 
 /// What one sentence says: of a row, and of other variants beside which the same changed.
 struct AnswerSentence {
   std::vector<AnswerRow> rows;
-  /// The sizes of its curve that went the other way, the largest change first; none where that is
-  /// less than a few per cent.
-  std::vector<AnswerRow> contrary{};
-  /// What a setting changed more than these the other way, in another curve.
+  AnswerRow contrary{};  ///< most_contrary()
+  /// What is shown to have changed more than that the other way, in another curve.
   AnswerRow contrary_elsewhere{};
-  /// In how many other curves all of the variants of the first sentence, settings, changed as here,
-  /// and where one did most.
+  /// In how many other curves all of these variants, settings, changed as here, and where one did
+  /// most.
   std::int64_t alike_curves = 0;
   AnswerRow most_alike{};
 };
@@ -78,27 +60,6 @@ struct Answer {
 /// is only one. What it speaks of does not depend on the room.
 Answer answer_of(const RunSummary& summary,
                  std::size_t most_rows = std::numeric_limits<std::size_t>::max());
-
-/// Neighbouring sizes of a curve.
-using SizeRange = std::span<const CaseSummary* const>;
-
-/// Finds the sizes of the row's curve that changed as it did, its own among them. The row, which
-/// must outlive them, has a comparison with a ratio.
-std::vector<SizeRange> ranges_like(const RunSummary& summary, const AnswerRow& row);
-
-/// Returns the logarithm of the row's ratio, whichever way it changed; it has one.
-double change_of(const AnswerRow& row);
-
-/// Finds what of the curve is shown to have changed most beside this variant, by a few per cent or
-/// more, and by this verdict where one is given; no case where nothing has.
-AnswerRow most_changed(const Curve& curve, std::size_t other, std::optional<Verdict> only = {});
-
-/// Gives the curves beside the one of the case; without those of our own kernels, unless it is one.
-std::vector<const Curve*> curves_beside(const RunSummary& summary, const CaseSummary* of);
-
-/// Says what curves_beside() are: "operations", "operations and launch modes", else
-/// "operations and forms".
-std::string_view word_for_curves(const RunSummary& summary);
 
 /// Says "all_reduce 1 GiB", "GPT-2 step fp32".
 std::string answer_label(const Case& definition);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "answer_records.hpp"
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/record/journal.hpp"
@@ -30,32 +31,6 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
-
-Record recorded(const std::string& folder) {
-  Record record = read_record(std::string(RESULTS_FOLDER) + "/" + folder);
-  judge(record);
-  return record;
-}
-
-CaseResult trained(TrainingPrecision precision, double own, double other) {
-  Case definition = all_reduce(0);
-  definition.operation = OperationKind::gpt2_step;
-  definition.training.emplace().precision = precision;
-  return nvlink_case(definition, own, other, 0.99 * other / own, 1.01 * other / own);
-}
-
-CaseResult latency(double own, double other) {
-  Case definition = all_reduce(8);
-  definition.operation = OperationKind::latency;
-  definition.pair = Pair{0, 1};
-  return nvlink_case(definition, own, other, 0.99 * other / own, 1.01 * other / own);
-}
-
-Record record_of(std::vector<CaseResult> cases) {
-  Record record = two_gpus();
-  record.cases = std::move(cases);
-  return record;
-}
 
 /// Puts an all-reduce of 256 MiB that hardly differs before the other case.
 Record beside(const CaseResult& other) {
@@ -84,35 +59,12 @@ Record cut_by_budget(Record record) {
   return record;
 }
 
-std::string spoken(const Record& record) {
-  const RunSummary summary(record);
-  return answer_sentence(summary, answer_of(summary));
-}
-
 std::string tables(const Record& record) {
   const RunSummary summary(record);
   std::string text;
   for (const Table& each : answer_tables(summary, answer_of(summary))) text += to_markdown(each);
   return text;
 }
-
-std::vector<std::string> labels(const Answer& answer) {
-  std::vector<std::string> rows;
-  for (const AnswerRow& each : answer.rows) {
-    const Comparison* const comparison = each.comparison();
-    const bool several = each.of->variants.size() > 2;
-    rows.push_back(answer_label(each.of->definition()) +
-                   (several ? " against " + comparison->other->variant : ""));
-  }
-  return rows;
-}
-
-/// A record, and parts of its sentence, of which the first one begins it.
-struct Spoken {
-  std::string what;
-  Record record;
-  std::vector<std::string> parts;
-};
 
 std::vector<Spoken> sentences_of_changes() {
   return {
@@ -233,20 +185,6 @@ TEST(Answer, NamesTheLargestDecidedChangeOfTheQuestion) {
   }
 }
 
-TEST(Answer, SaysOfSettingsWhatElseTheyChangedAndWhatSeveralChangedAlike) {
-  Situations answers;
-  answers.add("slower in three of four others", spoken(two_nccl_versions_by_both_modes()));
-  Record record = four_variants();
-  for (CaseResult& each : record.cases) {
-    each.variants[1].time = each.variants[2].time;
-    each.ratios[0].ratio = each.ratios[1].ratio;
-  }
-  answers.add("two of three variants alike", spoken(record));
-  answers.add("two NCCL versions", spoken(recorded("2xH200-nccl-versions")));
-  answers.add("five NCCL versions", spoken(recorded("2xH200-nccl-send_recv")));
-  answers.expect_golden("answer_settings.txt");
-}
-
 TEST(Answer, SaysOnceThatOneLaunchHasNoInterval) {
   const std::string sentence = spoken(one_launch(four_variants()));
   EXPECT_THAT(sentence, HasSubstr(", p2p against tree. "));
@@ -266,127 +204,6 @@ TEST(Answer, HasIntervalsInEightyColumns) {
       document.table(each);
       EXPECT_THAT(to_terminal(document, {.columns = 80}), HasSubstr("95 % CI")) << name;
     }
-  }
-}
-
-/// Gives all cases of one variant beside the first another one's name.
-Record of_variants(std::vector<CaseResult> cases, const std::vector<Variant>& variants) {
-  Record record = two_gpus();
-  record.settings.variants = variants;
-  record.settings.environment_in_force.clear();
-  for (CaseResult& each : cases) record.cases.push_back(of_setting(each, variants[1].name));
-  return record;
-}
-
-/// Covers records whose sentence could claim more than was measured.
-TEST(Answer, ClaimsWhatWasMeasuredAndNoMore) {
-  const std::vector<Variant> setting{{"p2p", {}}, {"new", {}}};
-  CaseResult other_way = sent(1 << 20, 1.0e-3, 0.8e-3, 0.79, 0.81);
-  other_way.definition.pair = Pair{1, 0};
-  Record versions = two_nccl_versions();
-  versions.settings.variants[1].environment = {{"NCCL_PROTO", "LL"}};
-  const std::vector<Spoken> rows{
-      {"a training that is slower beside one that is faster",
-       record_of({trained(TrainingPrecision::bf16, 20e-3, 10e-3),
-                  trained(TrainingPrecision::fp32, 10e-3, 11e-3)}),
-       {"NVLink makes the GPT-2 step take 2.00x as long in bf16 (",
-        "; the GPT-2 step is 1.10x as fast in fp32."}},
-      {"a training that is slower beside a faster operation",
-       record_of({nvlink_case(all_reduce(1 << 28), 1e-3, 9e-3, 8.9, 9.1),
-                  trained(TrainingPrecision::fp32, 20e-3, 10e-3)}),
-       {"NVLink makes all-reduce of 256 MiB 9.00x as fast (",
-        "; the GPT-2 step takes 2.00x as long in fp32."}},
-      {"an operation whose interval is wide is not within 5 %",
-       of_variants({nvlink_case(all_reduce(1 << 28), 1e-3, 2e-3, 1.98, 2.02),
-                    sent(1 << 28, 1e-3, 0.98e-3, 0.69, 1.38)},
-                   setting),
-       {"new is slower than p2p in all-reduce of 256 MiB: 2.00x as long (", "over 6 launches)."}},
-      {"the largest change of a range, though another one's interval reaches further down",
-       of_variants({nvlink_case(all_reduce(1 << 16), 1e-5, 1.75e-5, 1.66, 1.84),
-                    nvlink_case(all_reduce(1 << 18), 1e-5, 1.7e-5, 1.69, 1.71)},
-                   setting),
-       {"new is slower than p2p in all-reduce of 64 KiB to 256 KiB, at most 1.75x at 64 KiB ("}},
-      {"another NCCL that has a setting of its own, too",
-       versions,
-       {"new is slower than p2p in send-recv of 16 KiB to 1 MiB"}},
-      {"a variant that takes as long: its own ratio and values",
-       of_variants({nvlink_case(all_reduce(1 << 28), 1.004e-3, 1.0e-3, 0.992, 1.0005)}, setting),
-       {"new makes no significant difference to all-reduce of 256 MiB beside p2p: 1.00",
-        "x (268.4 against 267.4 GB/s;"}},
-      {"a latency beside a setting",
-       of_variants({latency(2e-6, 1e-6)}, setting),
-       {"new is faster than p2p in a message of 8 B: 2.00x as fast (1.00 against 2.00 us; "}},
-      {"one direction of two",
-       of_variants({sent(1 << 20, 1.0e-3, 1.3e-3, 1.29, 1.31), other_way}, setting),
-       {"new is slower than p2p in send-recv from GPU 0 to GPU 1 of 1 MiB: 1.30x as long ("}}};
-  for (const Spoken& row : rows) {
-    SCOPED_TRACE(row.what);
-    const std::string sentence = spoken(row.record);
-    EXPECT_THAT(sentence, StartsWith(row.parts.front()));
-    for (const std::string& part : row.parts) EXPECT_THAT(sentence, HasSubstr(part));
-    EXPECT_THAT(sentence, Not(HasSubstr("send-recv is within 5 %")));
-  }
-}
-
-TEST(Answer, NamesAllSizesThatChangeByMoreThanAFewPerCent) {
-  const std::vector<Variant> setting{{"p2p", {}}, {"new", {}}};
-  const std::vector<Spoken> rows{
-      {"all sizes that change by a few per cent, as ranges",
-       of_variants({nvlink_case(all_reduce(1 << 10), 1e-5, 2e-5, 1.99, 2.01),
-                    nvlink_case(all_reduce(1 << 12), 1e-5, 1.9e-5, 1.89, 1.91),
-                    nvlink_case(all_reduce(1 << 20), 1.21e-5, 1e-5, 0.82, 0.84),
-                    nvlink_case(all_reduce(1 << 26), 1e-3, 1.04e-3, 1.03, 1.05),
-                    nvlink_case(all_reduce(1 << 28), 1e-3, 1.08e-3, 1.07, 1.09)},
-                   setting),
-       {"new is slower than p2p in all-reduce of 1 KiB to 4 KiB and of 64 MiB to 256 MiB, at most "
-        "2.00x at 1 KiB (",
-        "; at 1 MiB it is 1.21x as fast."}},
-      {"no clause on a lesser contrary",
-       of_variants({nvlink_case(all_reduce(1 << 10), 1e-5, 2e-5, 1.99, 2.01),
-                    nvlink_case(all_reduce(1 << 28), 1.006e-3, 1e-3, 0.992, 0.996)},
-                   setting),
-       {"new is slower than p2p in all-reduce of 1 KiB: 2.00x as long (", "over 6 launches)."}}};
-  for (const Spoken& row : rows) {
-    SCOPED_TRACE(row.what);
-    const std::string sentence = spoken(row.record);
-    EXPECT_THAT(sentence, StartsWith(row.parts.front()));
-    EXPECT_THAT(sentence, EndsWith(row.parts.back()));
-  }
-}
-
-/// Keeps an answer from hiding sizes that contradict it.
-TEST(Answer, NamesSizesThatGoTheOtherWay) {
-  const std::vector<Variant> setting{{"p2p", {}}, {"new", {}}};
-  const std::vector<Spoken> rows{
-      {"an operation that is slower at its smallest size",
-       record_of({nvlink_case(all_reduce(1 << 10), 1.2e-5, 1.0e-5, 0.82, 0.84),
-                  nvlink_case(all_reduce(1 << 28), 1e-3, 9e-3, 8.9, 9.1)}),
-       {"NVLink makes all-reduce of 256 MiB 9.00x as fast (",
-        "); at 1 KiB it takes 1.20x as long."}},
-      {"an operation that is faster at two sizes",
-       record_of({nvlink_case(all_reduce(1 << 10), 1.0e-5, 1.2e-5, 1.19, 1.21),
-                  nvlink_case(all_reduce(1 << 12), 1.0e-5, 1.3e-5, 1.29, 1.31),
-                  nvlink_case(all_reduce(1 << 28), 9e-3, 1e-3, 0.11, 0.112)}),
-       {"NVLink makes all-reduce of 256 MiB take 9.00x as long (",
-        "); at 2 other sizes it is up to 1.30x as fast, at 4 KiB."}},
-      {"all sizes that go the other way, though one by less than a few per cent",
-       of_variants({nvlink_case(all_reduce(1 << 16), 1.2e-5, 1.0e-5, 0.82, 0.84),
-                    nvlink_case(all_reduce(1 << 18), 1.02e-5, 1.0e-5, 0.975, 0.985),
-                    nvlink_case(all_reduce(1 << 28), 1e-3, 2e-3, 1.98, 2.02)},
-                   setting),
-       {"new is slower than p2p in all-reduce of 256 MiB: 2.00x as long (",
-        "); at 2 other sizes it is up to 1.20x as fast, at 64 KiB."}},
-      {"a setting that is faster at another size",
-       of_variants({nvlink_case(all_reduce(1 << 16), 1.2e-5, 1.0e-5, 0.82, 0.84),
-                    nvlink_case(all_reduce(1 << 28), 1e-3, 2e-3, 1.98, 2.02)},
-                   setting),
-       {"new is slower than p2p in all-reduce of 256 MiB: 2.00x as long (",
-        "); at 64 KiB it is 1.20x as fast."}}};
-  for (const Spoken& row : rows) {
-    SCOPED_TRACE(row.what);
-    const std::string sentence = spoken(row.record);
-    EXPECT_THAT(sentence, StartsWith(row.parts.front()));
-    EXPECT_THAT(sentence, EndsWith(row.parts.back()));
   }
 }
 
@@ -455,48 +272,6 @@ TEST(Answer, ShowsTheLargestSizeAndThatOfTheLargestRatio) {
               ElementsAre("all_reduce 1 MiB against tree", "all_reduce 1 MiB against ll128"))
       << "what is spoken of comes first, the largest change before all";
   EXPECT_THAT(few.left_out, Contains("variant ring"));
-}
-
-/// Keeps the row that the sentence begins with where there is room for only one.
-TEST(Answer, HasTheRowOfItsFirstSentenceAndNamesEveryVariant) {
-  const Record record = recorded("2xH200-nccl-send_recv");
-  const RunSummary summary(record);
-  const Answer one = answer_of(summary, 1);
-  EXPECT_THAT(labels(one), ElementsAre("send_recv graph 64 KiB against v29"));
-  EXPECT_EQ(one.spoken.front(), one.rows.front());
-  for (const char* named :
-       {"all_reduce 128 KiB against v32", "send_recv graph 16 MiB against v32-chunk"}) {
-    EXPECT_THAT(labels(answer_of(summary)), Contains(named)) << "the sentence names it, too";
-  }
-  const std::string sentence = answer_sentence(summary, one);
-  EXPECT_THAT(sentence, StartsWith("v29, v30, v31 and v32 are slower "))
-      << "versions come before settings, which change more";
-  EXPECT_THAT(sentence, HasSubstr("1.67x at 64 KiB"));
-  EXPECT_THAT(sentence, HasSubstr(" v32-chunk is faster than v28 "))
-      << "its largest change is a loss, and its gain the largest";
-  EXPECT_THAT(sentence, Not(HasSubstr("in the report"))) << "as it is the report's own";
-  EXPECT_THAT(unspoken_sentence(one), EndsWith(": v28-ll."));
-}
-
-TEST(Answer, HasARowForEveryFigureOfItsSentences) {
-  for (const char* folder : {"2xH200-kernels", "2xH200-nccl-send_recv", "2xH200-nccl-versions"}) {
-    const Record record = recorded(folder);
-    const RunSummary summary(record);
-    const Answer answer = answer_of(summary);
-    std::vector<AnswerRow> named = answer.spoken;
-    for (const AnswerSentence& each : answer.sentences) {
-      if (!each.contrary.empty()) named.push_back(each.contrary.front());
-      for (const AnswerRow& row : {each.contrary_elsewhere, each.most_alike}) {
-        if (row.of != nullptr) named.push_back(row);
-      }
-    }
-    const Answer few = answer_of(summary, named.size());
-    for (const AnswerRow& row : named) {
-      for (const Answer* each : {&answer, &few}) {
-        EXPECT_EQ(std::ranges::count(each->rows, row), 1) << answer_label(row.of->definition());
-      }
-    }
-  }
 }
 
 TEST(Answer, HasRowsForKernelsDirectionsAndTrainingsWhileThereIsRoom) {
