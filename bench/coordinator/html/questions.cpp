@@ -16,6 +16,7 @@
 #include "linkgain/report/answer.hpp"
 #include "linkgain/report/report.hpp"
 #include "linkgain/summary/judgement_text.hpp"
+#include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/telemetry/program_traffic.hpp"
 #include "run_pictures.hpp"
@@ -445,10 +446,31 @@ std::string counted_traffic_text(const RunSummary& summary) {
                      counted(static_cast<std::int64_t>(runs), "run", "runs"));
 }
 
+/// Says why NVLink's counters judged no result: "NVLink's counters were read for 18 results and
+/// could judge none: smaller than 16 MiB.", "NVLink's counters were not read."
+std::string unjudged_text(const RunSummary& summary) {
+  std::int64_t read = 0;
+  std::vector<std::string> reasons;
+  for (const CaseSummary& each : summary.cases) {
+    for (const VariantSummary& variant : each.variants) {
+      const std::optional<TrafficEvidence>& evidence = variant.result->evidence;
+      if (!evidence) continue;
+      if (evidence->nvlink_sent) ++read;
+      const std::string reason = one_line(evidence->reason);
+      if (!reason.empty() && std::ranges::count(reasons, reason) == 0) reasons.push_back(reason);
+    }
+  }
+  return fmt::format("NVLink's counters were {}{}{}.",
+                     read == 0 ? "not read"
+                               : fmt::format("read for {} and could judge none",
+                                             counted(read, "result", "results")),
+                     reasons.empty() ? "" : ": ", fmt::join(reasons, "; "));
+}
+
 std::string evidence_text(const RunSummary& summary) {
   if (summary.is_of_program()) return counted_traffic_text(summary);
   const auto [judged, disagree] = evidence_of(summary);
-  if (judged == 0) return "NVLink's counters were not read, or could not judge.";
+  if (judged == 0) return unjudged_text(summary);
   return fmt::format(
       "The bytes that NVLink's counters saw were compared with {}; {}.",
       counted(judged, "result", "results"),

@@ -96,6 +96,12 @@ TEST(RunPage, AnswersWhatAReaderAsks) {
   program.warnings = {{"run-failed", "p2p-1 failed", ""},
                       {"exec-neighbours", "GPU 0 was busy", ""}};
   answers.add("a program of which a run failed", answer_of(program));
+  for (const char* folder : {"2xH100-wait-before", "2xH200-latency"}) {
+    const std::string text = answer_of(recorded(folder));
+    const std::size_t counters = text.find("NVLink&apos;s counters were");
+    answers.add(std::string("what the counters judge: ") + folder,
+                text.substr(counters, text.find('\n', counters) - counters));
+  }
   Record empty;
   answers.add("nothing measured", answer_of(empty));
   answers.expect_golden("answers.txt");
