@@ -264,6 +264,12 @@ std::string unit_of(const ProgramPlan& program, const std::string& metric) {
   return found == program.units.end() ? std::string() : found->second;
 }
 
+json::Out written(const Record& record) {
+  json::Out document = json::write(record);
+  document["status"] = ending_of(record);
+  return document;
+}
+
 }  // namespace
 
 void json::require_known_schema(const Node& document) {
@@ -281,10 +287,10 @@ void json::require_known_schema(const Node& document) {
                      "read it with the linkgain that wrote it, or a newer one");
 }
 
-std::string to_json_without_samples(const Record& record) { return pretty(json::write(record)); }
+std::string to_json_without_samples(const Record& record) { return pretty(written(record)); }
 
 std::string to_json(const Record& record) {
-  json::Out document = json::write(record);
+  json::Out document = written(record);
   document["samples"] = json::write(table_of(record.cases));
   Digest digest;
   return with_digest(pretty(document), kBetweenMembers, digest);

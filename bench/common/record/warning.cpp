@@ -323,7 +323,7 @@ bool has_warning(const Record& record, ExitCode exit_code) {
 std::string_view ending_of(const Record& record) {
   const bool failed =
       std::ranges::any_of(record.runs, [](const ProgramRun& run) { return !run.failure.empty(); });
-  if (failed && record.status == RunStatus::incomplete) return "failed";
+  if (failed && record.status == RunStatus::incomplete) return kEndedByFailure;
   const bool was_cut =
       has(record, WarningCode::fewer_launches) || has(record, WarningCode::budget_used_up);
   return was_cut && record.status == RunStatus::complete ? kEndedByBudget : name_of(record.status);

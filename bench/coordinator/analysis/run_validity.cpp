@@ -150,15 +150,19 @@ void judge_budget(Record& record) {
              return variant.time.has_value();
            });
   });
-  const int launches = count_launches(record);
+  const bool is_program = record.settings.program.has_value();
+  const auto begun = is_program ? std::ranges::count(record.runs, false, &ProgramRun::warm_up)
+                                : count_launches(record);
+  const std::ptrdiff_t asked =
+      record.settings.launches * (is_program ? std::ssize(record.settings.variants) : 1);
   std::vector<std::string> lacks;
-  if (unmeasured > 0) {
+  if (unmeasured > 0 && !is_program) {
     lacks.push_back(
         fmt::format("{} of {} cases were not measured", unmeasured, record.cases.size()));
   }
-  if (launches < record.settings.launches) {
-    lacks.push_back(
-        fmt::format("{} of {} launches were begun", launches, record.settings.launches));
+  if (begun < asked) {
+    const std::string_view what = is_program ? "runs" : "launches";
+    lacks.push_back(fmt::format("{} of {} {} were begun", begun, asked, what));
   }
   if (lacks.empty()) return;
   add_once(record.warnings,
@@ -515,6 +519,7 @@ void judge_run(Record& record, const std::vector<OperationKind>& named) {
 /// Judges runs of a program. Those that failed, or gave no number, have said so.
 void judge_runs(Record& record) {
   judge_program(record);
+  judge_budget(record);
   warn_of_link_errors(record);
   const bool nothing = std::ranges::all_of(
       record.cases, [](const CaseResult& result) { return result.samples.empty(); });

@@ -337,7 +337,7 @@ Out write_run(const RunFigures& run) {
       {"name", run.name},
       {"source", name_of(run.source)},
       {"started", run.started},
-      {"status", name_of(run.status)},
+      {"status", run.ending},
       {"training", plan ? Out{{"steps", plan->steps}, {"tokens", plan->tokens}} : Out(nullptr)}};
 }
 

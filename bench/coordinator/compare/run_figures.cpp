@@ -55,6 +55,7 @@ RunFigures figures_of(const Record& record, const std::string& name) {
   run.identity = identity_of(record);
   run.started = record.started;
   run.status = record.status;
+  run.ending = ending_of(record);
   run.machine = record.machine;
   run.settings = record.settings;
   run.neighbours = record.neighbours;

@@ -52,14 +52,16 @@ std::string hidden_change(const RunSummary& summary, const Answer& answer) {
   return fmt::format("The time is that of the whole run, start-up included{}; {}.", share, own);
 }
 
-/// Says "The run was cut short, after 4 runs with host and 3 with p2p." where it was; else empty.
+/// Says "The run was cut short, after 4 runs with host and 3 with p2p." where it was, "The budget
+/// was used up after 4 runs with host and 3 with p2p." where that ended it; else empty.
 std::string cut_sentence(const RunSummary& summary) {
   const Record& record = summary.record;
   const bool was_cut = record.status != RunStatus::complete &&
                        std::ranges::all_of(record.cases, [](const CaseResult& each) {
                          return each.stopped == StopReason::interrupted;
                        });
-  if (!was_cut) return {};
+  const bool by_budget = ending_of(record) == kEndedByBudget;
+  if (!was_cut && !by_budget) return {};
   std::vector<std::string> parts;
   for (const Variant& variant : record.settings.variants) {
     const auto runs = std::ranges::count_if(record.runs, [&](const ProgramRun& run) {
@@ -69,7 +71,9 @@ std::string cut_sentence(const RunSummary& summary) {
                                 parts.empty() ? counted(runs, "run", "runs") : fmt::to_string(runs),
                                 variant.name));
   }
-  return fmt::format("The run was cut short, after {}.", fmt::join(parts, " and "));
+  return fmt::format("{} {}.",
+                     by_budget ? "The budget was used up after" : "The run was cut short, after",
+                     fmt::join(parts, " and "));
 }
 
 }  // namespace

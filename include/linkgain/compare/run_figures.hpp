@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "linkgain/analysis/launch_statistics.hpp"
@@ -56,6 +57,7 @@ struct RunFigures {
   RunSource source = RunSource::record;
   std::string started;
   RunStatus status = RunStatus::complete;
+  std::string_view ending = name_of(RunStatus::complete);  ///< ending_of() a record
   Machine machine;  ///< empty where the source does not report
   Settings settings;
   std::optional<Neighbours> neighbours;  ///< absent where nobody looked

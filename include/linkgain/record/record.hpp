@@ -421,9 +421,11 @@ struct Record {
 };
 
 inline constexpr std::string_view kEndedByBudget = "budget used up";
+inline constexpr std::string_view kEndedByFailure = "failed";
 
-/// Says how the run ended: "failed" where it is incomplete since runs of a program failed,
-/// kEndedByBudget where it is complete with less than was asked for, else the name of its status.
+/// Says how the run ended, in JSON, too: kEndedByFailure where it is incomplete since runs of a
+/// program failed, kEndedByBudget where it is complete with less than was asked for, else the name
+/// of its status.
 std::string_view ending_of(const Record& record);
 
 int count_samples(const Record& record);

@@ -134,6 +134,21 @@ struct AsText<std::optional<StopReason>> {
     return all;
   }
 };
+/// Reads what ending_of() says; what it derives, it derives again.
+template <>
+struct AsText<RunStatus> {
+  static std::string text(RunStatus status) { return std::string(name_of(status)); }
+  static RunStatus parse(const std::string& text) {
+    if (text == kEndedByBudget) return RunStatus::complete;
+    return text == kEndedByFailure ? RunStatus::incomplete : from_name<RunStatus>(text);
+  }
+  static std::vector<std::string> words() {
+    std::vector<std::string> all;
+    for (const RunStatus each : kValues<RunStatus>) all.emplace_back(name_of(each));
+    all.insert(all.end(), {std::string(kEndedByBudget), std::string(kEndedByFailure)});
+    return all;
+  }
+};
 template <>
 struct AsText<LimitKind> {
   static std::string text(LimitKind kind) { return std::string(name_of(kind)); }

@@ -48,6 +48,22 @@ TEST(RecordJson, RoundTripsEveryMember) {
   EXPECT_EQ(to_json(back), to_json(record));
 }
 
+/// Keeps a reader of the JSON from taking for complete what lists call otherwise.
+TEST(RecordJson, SaysHowTheRunEndedAsListsDo) {
+  Record record = full_record();
+  record.status = RunStatus::complete;
+  record.warnings = {{"budget-used-up", "text", ""}};
+  Record failed = full_record();
+  failed.status = RunStatus::incomplete;
+  failed.runs = {{.variant = "p2p", .failure = "exit status 1"}};
+  for (const Record& each : {record, failed}) {
+    EXPECT_NE(ending_of(each), name_of(each.status));
+    EXPECT_EQ(nlohmann::json::parse(to_json_without_samples(each)).at("status"), ending_of(each));
+    EXPECT_EQ(nlohmann::json::parse(to_json(each)).at("status"), ending_of(each));
+    EXPECT_EQ(parse_record(to_json(each), "").status, each.status);
+  }
+}
+
 TEST(RecordJson, TellsDifferencesApart) {
   const Record record = full_record();
   Record other = record;

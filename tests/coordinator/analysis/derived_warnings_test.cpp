@@ -278,6 +278,13 @@ std::vector<Situation> situations_of_programs() {
        [](Record& record) {
          change_samples(record, [](Sample& sample) { sample.resolution = 0.1; });
        }},
+      {budget_used_up, good_program,
+       [](Record& record) {
+         scatter(record);
+         record.settings.budget = Seconds{10.0};
+         record.settings.launches = kSampledLaunches + 2;
+         record.cases[0].stopped = StopReason::out_of_time;
+       }},
       {few_runs, good_program,
        [](Record& record) {
          std::erase_if(record.cases[0].samples,

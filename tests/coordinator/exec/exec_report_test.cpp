@@ -452,6 +452,8 @@ TEST(ExecAnswer, ClaimsNothingThatItsRunsDoNotCarry) {
       [&](const RunPlace& place) { return place.variant == 1 ? lost : good; });
   options.rounds = 2;
   add("another number in each variant, of two runs", in_each(3.0, 4.0, 0.001));
+  options.budget = Seconds{1e-9};
+  add("the budget holds one run of each variant", in_each(3.0, 4.0, 0.001));
   said.expect_golden("answers_of_odd_runs.txt");
 }
 

@@ -294,6 +294,7 @@ TEST_F(Exec, RunsEveryVariantOnceWhateverTheBudget) {
       EXPECT_GE(std::ranges::count(outcome.order, variant, &RunPlace::variant), 1) << seed;
     }
     EXPECT_EQ(outcome.record.cases.at(0).stopped, StopReason::out_of_time);
+    EXPECT_EQ(ending_of(outcome.record), kEndedByBudget);
   }
 }
 
