@@ -274,6 +274,11 @@ std::vector<Situation> situations_of_programs() {
        [](Record& record) {
          record.settings.environment_in_force[0] = {{"NCCL_P2P_DISABLE", "1"}};
        }},
+  };
+}
+
+std::vector<Situation> situations_of_programs_numbers() {
+  return {
       {few_digits, good_program,
        [](Record& record) {
          change_samples(record, [](Sample& sample) { sample.resolution = 0.1; });
@@ -300,7 +305,8 @@ std::vector<Situation> situations_of_programs() {
 
 std::vector<Situation> all_situations() {
   std::vector<Situation> all = situations_of_data_and_paths();
-  for (auto some : {situations_of_times_and_health(), situations_of_programs()}) {
+  for (auto some : {situations_of_times_and_health(), situations_of_programs(),
+                    situations_of_programs_numbers()}) {
     for (Situation& each : some) all.push_back(std::move(each));
   }
   return all;
