@@ -96,7 +96,7 @@ constexpr WarningRow kRows[] = {
     {level_change, "level-change", Origin::derived, Weight::doubtful, ExitCode::success,
      "keep other work off this machine"},
     {budget_used_up, "budget-used-up", Origin::derived, Weight::incomplete, ExitCode::success,
-     "give more with --budget, or ask for less with --only and --sizes"},
+     "give more with --budget, or ask for less"},
     {losses_differ, "losses-differ", Origin::derived, Weight::doubtful, ExitCode::success,
      "run again, and look at the GPUs' memory with linkgain doctor"},
     {unhealthy_samples, "unhealthy-samples", Origin::derived, Weight::doubtful, ExitCode::unhealthy,

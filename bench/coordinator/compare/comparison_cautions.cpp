@@ -52,9 +52,10 @@ void add_changes(std::vector<Warning>& cautions, const std::vector<MachineDiffer
   }
 }
 
-void add_throttling(std::vector<Warning>& cautions, const RunFigures& run) {
+void add_throttling(std::vector<Warning>& cautions, const RunFigures& run,
+                    const std::vector<const CaseFigures*>& compared) {
   HealthSummary health;
-  for (const CaseFigures& figures : run.cases) add_summary(health, figures.health);
+  for (const CaseFigures* figures : compared) add_summary(health, figures->health);
   if (health.unhealthy_samples == 0) return;
   cautions.push_back({name_of(WarningCode::throttled),
                       fmt::format("in {} {}", run.name, throttling_text(health)),
@@ -101,17 +102,31 @@ void add_single_launches(std::vector<Warning>& cautions, const RunComparison& co
                       advice_for_launches(comparison, before == 1, after == 1)});
 }
 
-void add_run(std::vector<Warning>& cautions, const RunFigures& run) {
+/// Gives what of the run is compared, each once: what the other run lacks explains nothing.
+std::vector<const CaseFigures*> compared_figures(const RunComparison& comparison,
+                                                 const RunFigures& run) {
+  std::vector<const CaseFigures*> figures;
+  for (const CaseComparison& each : comparison.cases) {
+    const CaseFigures* const own = &run == comparison.before ? each.before : each.after;
+    const bool is_shared = each.before != nullptr && each.after != nullptr;
+    if (is_shared && std::ranges::count(figures, own) == 0) figures.push_back(own);
+  }
+  return figures;
+}
+
+void add_run(std::vector<Warning>& cautions, const RunComparison& comparison,
+             const RunFigures& run) {
   if (run.status != RunStatus::complete) {
     cautions.push_back(
         warning_of(WarningCode::incomplete,
                    fmt::format("{} is not complete ({})", run.name, name_of(run.status))));
   }
-  add_throttling(cautions, run);
+  const std::vector<const CaseFigures*> compared = compared_figures(comparison, run);
+  add_throttling(cautions, run, compared);
   std::vector<DisturbedCase> cases;
-  for (const CaseFigures& figures : run.cases) {
+  for (const CaseFigures* figures : compared) {
     cases.push_back(
-        {fmt::format("{} with {}", figures.name, figures.variant), figures.disturbance});
+        {fmt::format("{} with {}", figures->name, figures->variant), figures->disturbance});
   }
   const auto disturbances =
       disturbance_warnings(run.name, cases, run.neighbours, run.link_errors, run.warnings);
@@ -216,8 +231,8 @@ std::vector<Warning> cautions_of(const RunComparison& comparison) {
   std::vector<Warning> cautions;
   add_same_run(cautions, comparison);
   add_single_launches(cautions, comparison);
-  add_run(cautions, *comparison.before);
-  if (comparison.after != comparison.before) add_run(cautions, *comparison.after);
+  add_run(cautions, comparison, *comparison.before);
+  if (comparison.after != comparison.before) add_run(cautions, comparison, *comparison.after);
   add_ranks(cautions, comparison);
   add_launch_modes(cautions, comparison);
   add_paths(cautions, comparison);

@@ -357,6 +357,13 @@ bool starts_container(const std::vector<std::string>& command) {
   return !words.empty() && is_of_containers(words.front());
 }
 
+bool runs_in_container(const std::vector<std::string>& command) {
+  Environment unused;
+  const Words words = without_wrappers(command, unused);
+  return !words.empty() && (is_of_containers(words.front()) ||
+                            is_among(file_name(words.front()), "enroot|apptainer|singularity"));
+}
+
 bool starts_with_compose(const std::vector<std::string>& command) {
   Environment unused;
   const Words words = without_wrappers(command, unused);

@@ -127,6 +127,7 @@ class Rounds {
   JournalWriter& journal_;
   ExecObserver& observer_;
   ErrorReadings errors_;
+  bool noted_missing_log_ = false;
   std::vector<Environment> received_;  ///< by variant, an empty value where one reaches no program
   std::set<std::pair<int, std::string>> arrived_;  ///< variables of variants that programs had
   Clock::time_point start_ = Clock::now();
@@ -241,6 +242,9 @@ void Rounds::keep(const RunReport& report, int position) {
   const auto time = report.values.find(std::string(ProgramMetric::kTime));
   if (time != report.values.end()) seen.seconds = time->second.samples.front();
   note_received(report);
+  if (!report.missing_log.empty() && !std::exchange(noted_missing_log_, true)) {
+    warn_at_once({name_of(WarningCode::run_noted), report.missing_log, {}});
+  }
   for (const std::string& note : report.notes) {
     record_.warnings.push_back(
         {name_of(WarningCode::run_noted), fmt::format("{}: {}", run, note), {}});

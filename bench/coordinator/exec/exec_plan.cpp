@@ -20,6 +20,7 @@
 #include "linkgain/statistics/balanced_order.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/telemetry/host.hpp"
+#include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {
 namespace {
@@ -439,6 +440,14 @@ void mask_again(Settings& settings, const KnownSecrets& secrets) {
   for (std::string* each : {&program.server, &program.prepare, &program.cleanup}) mask(*each);
 }
 
+/// Gives what has NCCL log the variant's connections; nothing where others choose what it logs.
+Environment log_variables_of(const ExecPlan& plan, int variant, const Environment& environment) {
+  const Variant& own = plan.variants.at(static_cast<std::size_t>(variant));
+  const auto by = chooses_nccl_log(plan, {.variant = variant}, environment_of(own, environment));
+  const NcclLogFiles files{.pattern = fmt::format("runs/nccl-{}-ROUND.%h.%p.log", own.name)};
+  return by.empty() ? log_variables(files) : Environment{};
+}
+
 }  // namespace
 
 Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
@@ -457,7 +466,9 @@ Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
     shown.arguments = without_secrets(variant.arguments);
     Environment& in_force = settings.environment_in_force.emplace_back();
     const auto place = static_cast<int>(settings.variants.size()) - 1;
-    for (const auto& [name, value] : environment_received(plan, place, environment)) {
+    Environment given = environment;
+    given.merge(log_variables_of(plan, place, environment));
+    for (const auto& [name, value] : environment_received(plan, place, given)) {
       if (may_be_recorded(name) || variant.environment.contains(name)) {
         in_force[name] = value;
       }
@@ -558,6 +569,12 @@ std::vector<Warning> warnings_of(const ExecPlan& plan) {
 std::string dry_run_text(const ExecPlan& plan, const Environment& environment) {
   std::string text;
   for (const std::string& note : plan.output.notes) text += fmt::format("# {}\n", visible(note));
+  for (int i = 0; i < std::ssize(plan.variants); ++i) {
+    const std::string log = assignments_before(log_variables_of(plan, i, environment));
+    const std::string& name = plan.variants[static_cast<std::size_t>(i)].name;
+    if (!log.empty())
+      text += fmt::format("# {}for {}, too: NCCL's log tells its path\n", log, name);
+  }
   for (const RunPlace& place : run_order(plan)) {
     const Variant& variant = plan.variants[static_cast<std::size_t>(place.variant)];
     const Placeholders placeholders = placeholders_of(plan, place);

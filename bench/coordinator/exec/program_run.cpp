@@ -198,6 +198,7 @@ class Run {
 
   void let_nccl_log();
   void note_nccl_log();
+  void note_missing_log();
   std::string too_long(Seconds limit) const;
   std::optional<ProcessEnd> wait_for(Process& shell, const SignalWatch* watch) const;
   bool run_shell(const char* option, const std::string& text, const SignalWatch* watch);
@@ -252,10 +253,28 @@ void Run::note_nccl_log() {
     const TransportLines logged = read_transport_logs(*nccl_logs_);
     evidence.connections = logged.connections;
     evidence.nccl_logged = logged.version;
+    if (logged.version.empty() && logged.connections.empty()) note_missing_log();
   } else {
     evidence.connections_reason =
         fmt::format("{} is yours", chooses_nccl_log(plan_, report_.place, environment_));
   }
+}
+
+/// Says of a program that may use NCCL why no log of it came, and what lets it come.
+void Run::note_missing_log() {
+  const bool in_container = runs_in_container(command_of(plan_, report_.place)) ||
+                            (plan_.server && runs_in_container(server_of(plan_, report_.place)));
+  if (report_.failure || (!in_container && report_.evidence.nccl.empty())) return;
+  report_.evidence.connections_reason =
+      in_container ? "none came out of the container" : "the program loaded NCCL, which wrote none";
+  report_.missing_log = fmt::format(
+      "NCCL's log was not read: {}. {}", report_.evidence.connections_reason,
+      in_container
+          ? fmt::format("If the program uses NCCL, pass on NCCL_DEBUG, NCCL_DEBUG_SUBSYS and "
+                        "NCCL_DEBUG_FILE, as by -e, and "
+                        "mount {} under its own path, as by -v",
+                        std::filesystem::path(nccl_logs_->pattern).parent_path().string())
+          : "Where it makes connections, something keeps NCCL_DEBUG and NCCL_DEBUG_FILE from it");
 }
 
 /// Says what passed its limit: the command, or one before or after it.

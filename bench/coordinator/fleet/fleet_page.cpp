@@ -86,7 +86,10 @@ std::string fleet_page(const FleetReport& report, const FleetNames& names, Shown
                     "linkgain fleet: {}",
                     counted(static_cast<std::int64_t>(report.nodes.size()), "node", "nodes"))};
   page.add("result", "Result", to_html(fleet_result(report, nodes_and_cases(report, names))));
-  page.add("nodes", "Nodes, the worst first", to_html(fleet_nodes(report, shown), "Nodes"));
+  const std::string all = to_html(fleet_nodes(report, ShownNodes::all), "Nodes");
+  std::string nodes = to_html(fleet_nodes(report, ShownNodes::not_ok_on_page), "Nodes");
+  if (nodes != all) nodes += folded("All nodes with their notes", all, OnPaper::absent);
+  page.add("nodes", "Nodes, the worst first", shown == ShownNodes::all ? all : nodes);
   return html_text(page);
 }
 

@@ -62,7 +62,7 @@ std::vector<const FleetNode*> shown_nodes(const FleetReport& report, ShownNodes 
 
 /// Returns "61 nodes ok: node[001-016,018-062] (3 with notes: --verbose)" of the folded nodes of a
 /// state; empty where there are none.
-std::string folded_text(const FleetReport& report, NodeState state) {
+std::string folded_text(const FleetReport& report, NodeState state, ShownNodes shown) {
   std::vector<std::string> plain;
   std::vector<std::string> others;
   std::int64_t with_notes = 0;
@@ -75,10 +75,11 @@ std::string folded_text(const FleetReport& report, NodeState state) {
   const std::int64_t count = std::ssize(plain) + std::ssize(others);
   if (count == 0) return {};
   if (!plain.empty()) others.insert(others.begin(), compress_hostlist(plain));
+  const std::string_view option = shown == ShownNodes::not_ok ? ": --verbose" : "";
   return fmt::format("{} {}: {}{}", counted(count, "node", "nodes"),
                      state == NodeState::ok ? "ok" : "inconclusive, in two groups",
                      fmt::join(others, ", "),
-                     with_notes > 0 ? fmt::format(" ({} with notes: --verbose)", with_notes) : "");
+                     with_notes > 0 ? fmt::format(" ({} with notes{})", with_notes, option) : "");
 }
 
 /// Says "slow, unhealthy": all for which the node is to be drained, or what else it is.
@@ -183,7 +184,7 @@ Document fleet_nodes(const FleetReport& report, ShownNodes shown) {
   if (!nodes.empty()) document.table(nodes_of(report, nodes));
   if (shown == ShownNodes::all) return document;
   for (const NodeState state : {NodeState::inconclusive, NodeState::ok}) {
-    if (const std::string text = folded_text(report, state); !text.empty()) {
+    if (const std::string text = folded_text(report, state, shown); !text.empty()) {
       document.paragraph(text);
     }
   }

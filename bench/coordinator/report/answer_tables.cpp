@@ -170,7 +170,10 @@ std::vector<std::string> traffic_sentences(const CaseSummary& each) {
   for (std::size_t i = 0; i < each.variants.size(); ++i) {
     const Path path = each.variants[i].result->path;
     if (path != Path::nvlink && path != Path::unknown) {
-      logged.push_back(fmt::format("{} {}", readable_path(path), words_for(each, i)));
+      const std::string& by = each.variants[i].connections;
+      logged.push_back(fmt::format("{}{} {}", readable_path(path),
+                                   path == Path::mixed ? fmt::format(" ({})", by) : "",
+                                   words_for(each, i)));
     }
     const std::optional<double>& bytes = each.variants[i].nvlink_bytes;
     if (!bytes) {

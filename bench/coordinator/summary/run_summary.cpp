@@ -98,7 +98,9 @@ VariantSummary summary_of(const Record& record, const LaunchMeans& means, std::s
   summary.launches = launch_medians(result, place).size();
   if (record.settings.program) {
     summary.ended = ended_runs(record, result, place);
-    summary.nvlink_bytes = nvlink_bytes_in_a_run(counted_runs(record, variant.variant));
+    const std::vector<RunEvidence> runs = counted_runs(record, variant.variant);
+    summary.nvlink_bytes = nvlink_bytes_in_a_run(runs);
+    summary.connections = readable_connections(connections_of(runs));
   }
   if (may_stand_for_run(result.definition)) {
     summary.exposed = exposed_communication(record, result, place);

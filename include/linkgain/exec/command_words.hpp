@@ -44,6 +44,9 @@ Environment received(const std::vector<std::string>& command, Environment enviro
 /// Tells whether the command is one of docker, podman or nerdctl.
 bool starts_container(const std::vector<std::string>& command);
 
+/// Tells whether the program runs in a container: in one of these, of enroot, or of apptainer.
+bool runs_in_container(const std::vector<std::string>& command);
+
 /// Tells whether compose starts the program, with the variables that its file lists: no -e names
 /// some.
 bool starts_with_compose(const std::vector<std::string>& command);

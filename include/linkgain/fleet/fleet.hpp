@@ -140,8 +140,8 @@ ExitCode exit_code_of(const FleetReport& report);
 inline constexpr double kUnhealthyShare = 0.01;
 
 /// Whether nodes that are ok, or inconclusive by two groups alone, have a row each, or one line
-/// names them all without their notes.
-enum class ShownNodes { not_ok, all };
+/// names them all without their notes: where a page has these, too, it needs no option.
+enum class ShownNodes { not_ok, not_ok_on_page, all };
 
 /// Writes a line for each of these nodes, the worst first; then which to drain, with Slurm's
 /// command, and counts.

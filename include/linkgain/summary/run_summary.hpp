@@ -59,6 +59,7 @@ struct VariantSummary {
   // A program's.
   EndedRuns ended{};
   std::optional<double> nvlink_bytes{};  ///< that its GPUs sent in a run; absent if not counted
+  std::string connections{};             ///< readable_connections() of NCCL's log
 };
 
 struct CaseSummary {

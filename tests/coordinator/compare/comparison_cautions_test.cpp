@@ -65,6 +65,16 @@ TEST(ComparisonCautions, AreNotOfWhatIsAlike) {
               Not(Contains("other-buffers")));
 }
 
+TEST(ComparisonCautions, AreNotOfCasesThatOneRunLacks) {
+  RunFigures more = run_of("more.json", around(kLarge, 1.2));
+  RunFigures other = run_of("more.json", around("all_reduce/float32/sum/8B/np2", 1.0));
+  CaseFigures& own = more.cases.emplace_back(std::move(other.cases.front()));
+  own.disturbance = {.samples = 12, .level_change = 1.25};
+  own.health.samples = own.health.unhealthy_samples = 3;
+  EXPECT_THAT(codes(on_path("a", Path::unknown), more), IsEmpty());
+  EXPECT_THAT(codes(more, more), Contains("level-change"));
+}
+
 TEST(ComparisonCautions, SayWhatElseMayExplainADifference) {
   Situations cautions;
   const auto add = [&](const std::string& situation, const RunFigures& before,

@@ -153,10 +153,17 @@ TEST(ExecScreen, NamesThePathThatNcclsLogDoes) {
   record.warnings.clear();
   conclude(record);
   EXPECT_THAT(record.warnings, testing::IsEmpty());
-  const RunSummary summary(record);
-  expect_golden(fmt::format("{}\n{}\n", exec_screen(record, "", {.columns = 100}),
-                            fmt::join(path_sentences(summary.cases.front()), "\n")),
-                "screen_path.txt");
+  const auto paths = [&] {
+    const RunSummary summary(record);
+    return fmt::format("{}\n", fmt::join(path_sentences(summary.cases.front()), "\n"));
+  };
+  std::string text = exec_screen(record, "", {.columns = 100}) + "\n" + paths();
+  for (ProgramRun& run : record.runs) {
+    if (run.variant == "p2p") run.evidence.connections.push_back({"SHM/direct/direct", 1, 2});
+  }
+  conclude(record);
+  text += paths();
+  expect_golden(text, "screen_path.txt");
 }
 
 TEST(ExecScreen, FitsWhateverItHasToSay) {

@@ -43,6 +43,36 @@ TEST(VariablesOfPrograms, AreThoseThatProcessesHad) {
   EXPECT_FALSE(is_of_container(once));
 }
 
+TEST(LogsOfPrograms, AreMissedOnce) {
+  ExecOptions options;
+  options.command = {"sh"};
+  const ExecPlan plan = make_exec_plan(options, {{"PATH", "/usr/bin:/bin"}});
+  const Record record = execute_double(options, plan, [](const RunPlace& place) {
+                          RunReport report = report_of(place, {{"time", one_value(10.0)}});
+                          report.missing_log = "none came";
+                          return report;
+                        }).record;
+  EXPECT_EQ(std::ranges::count(record.warnings, "run-noted", &Warning::code), 1);
+}
+
+/// Shows what linkgain itself sets, but for what the caller chooses.
+TEST(LogsOfPrograms, AreAmongTheVariablesInForce) {
+  ExecOptions options;
+  options.command = {"sh"};
+  const Environment path{{"PATH", "/usr/bin:/bin"}};
+  const ExecPlan plan = make_exec_plan(options, path);
+  for (const Environment& each : settings_of(options, plan, path).environment_in_force) {
+    EXPECT_TRUE(each.contains("NCCL_DEBUG_FILE"));
+    EXPECT_EQ(each.at("NCCL_DEBUG"), "INFO");
+  }
+  EXPECT_THAT(dry_run_text(plan, path), testing::HasSubstr("NCCL_DEBUG_FILE="));
+  const Environment own{{"PATH", "/usr/bin:/bin"}, {"NCCL_DEBUG", "WARN"}};
+  for (const Environment& each : settings_of(options, plan, own).environment_in_force) {
+    EXPECT_FALSE(each.contains("NCCL_DEBUG_FILE"));
+    EXPECT_EQ(each.at("NCCL_DEBUG"), "WARN");
+  }
+}
+
 TEST(MachineOfPrograms, IsWhatTheDriverSays) {
   const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", NVML_DOUBLE);
   const ScopedEnvironment scenario("LINKGAIN_NVML_SCENARIO", "rtx3090-nv4");

@@ -5,7 +5,10 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <vector>
 
 #include "linkgain/base/environment.hpp"
 #include "support/process_support.hpp"
@@ -27,8 +30,10 @@ using ::testing::UnorderedElementsAre;
 class ProgramRun : public ::testing::Test {
  protected:
   /// Runs the script once, as a variant p2p.
-  RunReport run(const std::string& script) {
-    options_.command = {"/bin/sh", "-c", script};
+  RunReport run(const std::string& script) { return run_words({"/bin/sh", "-c", script}); }
+
+  RunReport run_words(const std::vector<std::string>& command) {
+    options_.command = command;
     options_.variants = {"p2p"};
     const ExecPlan plan = make_exec_plan(options_, current_environment());
     const SignalWatch watch;
@@ -270,6 +275,20 @@ TEST_F(ProgramRun, ReadsNcclsLog) {
   EXPECT_THAT(report.evidence.connections, ElementsAre(NcclConnection{"P2P/CUMEM", 0, 1}));
   EXPECT_EQ(report.evidence.connections_reason, "");
   EXPECT_EQ(run("true").evidence.connections, report.evidence.connections) << "of the same name";
+}
+
+TEST_F(ProgramRun, SaysWhatLetsNcclsLogOutOfAContainer) {
+  const std::filesystem::path docker = folder_.path() / "docker";
+  std::ofstream(docker) << "#!/bin/sh\ntrue\n";
+  std::filesystem::permissions(docker, std::filesystem::perms::owner_all);
+  const RunReport report = run_words({docker.string(), "run", "image", "train"});
+  EXPECT_NE(report.evidence.connections_reason, "");
+  for (const std::string& part : {std::string("NCCL_DEBUG_FILE"), folder_.path().string()}) {
+    EXPECT_THAT(report.missing_log, HasSubstr(part));
+  }
+  const RunReport other = run("true");
+  EXPECT_EQ(other.evidence.connections_reason, "") << "it uses no NCCL";
+  EXPECT_EQ(other.missing_log, "");
 }
 
 TEST_F(ProgramRun, TakesNoPartInALogThatIsTheUsers) {

@@ -145,6 +145,8 @@ TEST(FleetPage, GivesTheResultBeforeTheNodes) {
     EXPECT_LT(page.find(part), nodes) << part;
   }
   EXPECT_GT(page.find("node002"), nodes);
+  EXPECT_THAT(page, HasSubstr("(1 with notes)"));
+  EXPECT_THAT(page, HasSubstr("throttled in 1 of 800")) << "the notes, folded";
 }
 
 /// Has nodes that were judged by so many cases, the last of which is slow.
