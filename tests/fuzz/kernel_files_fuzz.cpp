@@ -86,7 +86,7 @@ void read(std::string_view text) {
     add(tree, fuzz::take_line(text));
   }
   read_devices(tree / "sys");
-  survey_topology(tree / "sys");
+  survey_topology(tree / "sys", tree / "proc");
   read_host_load({1, 77}, tree / "proc");
   cgroup_process_room(tree);
   std::error_code error;

@@ -60,8 +60,8 @@ TEST(TopoProgram, BeginsWithTheAnswerAndDoctorDoesSoToo) {
   const ScratchFolder folder;
   for (const std::string scenario :
        {"h200x2", "h200x8", "rtx3090-nv4", "h100-nvl", "rtx3090-no-bridge", "titan-rtx-nv2",
-        "no-nvlink", "one-link-down", "p2p-refused", "p2p-read-only", "p2p-unknown", "no-fields",
-        "lost-gpu"}) {
+        "no-nvlink", "rtx4090", "one-link-down", "p2p-refused", "p2p-read-only", "p2p-unknown",
+        "no-fields", "lost-gpu"}) {
     texts.add(scenario, answer_of(run_program(topo(folder, scenario)).output));
     ProgramRequest request = topo(folder, scenario);
     request.arguments[1] = "doctor";

@@ -29,6 +29,16 @@ class FakeSys {
     std::filesystem::create_directory_symlink(root() / folder, root() / "bus/pci/devices" / id);
   }
 
+  /// Gives a device, or a bridge, that was added before a link: its lanes now and at most, and the
+  /// rate of each.
+  void add_link(const std::string& place, const std::string& width, const std::string& most_width,
+                const std::string& most_speed) const {
+    const std::filesystem::path folder = std::filesystem::path("devices") / place;
+    write(folder / "current_link_width", width);
+    write(folder / "max_link_width", most_width);
+    write(folder / "max_link_speed", most_speed);
+  }
+
   /// Adds an RDMA device of the device at `place`, which was added before.
   void add_rdma(const std::string& name, const std::string& place) const {
     const std::filesystem::path folder = root() / "class/infiniband" / name;

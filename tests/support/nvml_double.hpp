@@ -19,6 +19,8 @@
 /// | h100-nvl            | 2 x H100 NVL  | NV12   | 12 of 18 links, all of three bridges          |
 /// | rtx3090-nv4         | 2 x RTX 3090  | NV4    | 4 of 4 links of 14.0625 GB/s, a bridge        |
 /// | rtx3090-no-bridge   | 2 x RTX 3090  | PHB    | 4 links possible, 0 active; no P2P            |
+/// | rtx4090             | 2 x RTX 4090  | PHB    | no NVLink, no P2P                             |
+/// | rtx4090-p2p         | 2 x RTX 4090  | PHB    | the same, but a patched driver grants P2P     |
 /// | no-nvlink, phb      | 2 x L4        | PHB    | no NVLink ("Not Supported"), no P2P           |
 /// | nvlink-count-0      | 2 x L4        | PHB    | the same, but field 91 answers 0              |
 /// | one-link-down       | 2 x H200      | NV17   | link 0 of each is down                        |

@@ -36,6 +36,10 @@ inline TopologyGpu healthy_links(int index) {
                 .switched = true,
                 .dark = std::vector<int>{}};
   gpu.pcie = {.generation = 5, .width = 16, .most_generation = 5, .most_width = 16};
+  gpu.path = {{"0000:0" + std::to_string(index + 6) + ":00.0", 16, 16, 32.0},
+              {"0000:00:0" + std::to_string(index + 1) + ".0", 16, 16, 32.0}};
+  gpu.bar1_bytes = std::int64_t{256} << 30;
+  gpu.memory_bytes = std::int64_t{141} << 30;
   gpu.mig_mode = false;
   return gpu;
 }

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <set>
 #include <system_error>
 
@@ -42,6 +44,16 @@ std::optional<std::string> first_line(const std::filesystem::path& file) {
   std::string line;
   if (!std::getline(stream, line) || line.empty()) return std::nullopt;
   return line;
+}
+
+/// Reads the lanes or the rate of a link ("16", "16.0 GT/s PCIe"); missing where the kernel does
+/// not know it ("0", "255", "Unknown") or the device has no link.
+template <typename T>
+Reading<T> link_number(const std::filesystem::path& file) {
+  constexpr double kMost = 200.0;
+  const double number = std::strtod(first_line(file).value_or("").c_str(), nullptr);
+  if (!(number > 0.0 && number < kMost)) return Missing{"the kernel does not say"};
+  return static_cast<T>(number);
 }
 
 /// Returns whether the kernel knows of one node; without a list of nodes it does.
@@ -190,6 +202,50 @@ Reading<std::vector<PcieBridge>> bridges_above(const std::filesystem::path& sys,
     }
   }
   return bridges;
+}
+
+std::vector<PcieHop> pcie_path(const std::filesystem::path& sys, const std::string& pci_bus_id) {
+  std::vector<PcieHop> path;
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::canonical(pci_folder(sys, pci_bus_id), error);
+  if (error || sysfs_pci_name(pci_bus_id).empty()) return path;
+  for (; !sysfs_pci_name(folder.filename()).empty(); folder = folder.parent_path()) {
+    path.push_back({folder.filename(), link_number<int>(folder / "current_link_width"),
+                    link_number<int>(folder / "max_link_width"),
+                    link_number<double>(folder / "max_link_speed")});
+  }
+  return path;
+}
+
+std::optional<double> capacity_of(const PcieHop& hop) {
+  if (!hop.width.measured() || !hop.most_rate.measured()) return std::nullopt;
+  return hop.width.value() * hop.most_rate.value();
+}
+
+const PcieHop* narrowest_above(const std::vector<PcieHop>& path) {
+  constexpr std::size_t kEndsOfOwnLink = 2;
+  double least = std::numeric_limits<double>::infinity();
+  const PcieHop* narrowest = nullptr;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const std::optional<double> capacity = capacity_of(path[i]);
+    if (!capacity) continue;
+    if (*capacity < least && i >= kEndsOfOwnLink) narrowest = &path[i];
+    least = std::min(least, *capacity);
+  }
+  return narrowest;
+}
+
+Reading<std::int64_t> bar1_bytes(const std::filesystem::path& sys, const std::string& pci_bus_id) {
+  std::ifstream resources(pci_folder(sys, pci_bus_id) / "resource");
+  std::string line;
+  unsigned long long first = 0;
+  unsigned long long last = 0;
+  // A line for each region: where it begins and ends, and its flags.
+  if (!std::getline(resources, line) || !std::getline(resources, line) ||
+      std::sscanf(line.c_str(), "%llx %llx", &first, &last) != 2 || last <= first) {
+    return Missing{"the kernel shows no BAR1 of the GPU"};
+  }
+  return static_cast<std::int64_t>(last - first) + 1;
 }
 
 Reading<std::vector<std::string>> nvidia_devices(const std::filesystem::path& sys) {

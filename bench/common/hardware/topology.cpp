@@ -155,6 +155,16 @@ P2pRefusal p2p_refusal(const Topology& topology, const TopologyPair& pair) {
   return refusal;
 }
 
+bool is_patched(const Topology& topology, const TopologyPair& pair) {
+  const auto is_geforce = [&](int place) {
+    return topology.gpus[static_cast<std::size_t>(place)].name.find("GeForce RTX") !=
+           std::string::npos;
+  };
+  const P2pRefusal refusal = p2p_refusal(topology, pair);
+  return is_geforce(pair.from) && is_geforce(pair.to) && joined_by_nvlink(pair) == false &&
+         refusal.why_not.empty() && refusal.unknown.empty();
+}
+
 namespace {
 
 /// Returns whether the driver says that P2P goes over NVLink.
@@ -206,11 +216,20 @@ Out write_nvlink(const NvlinkInfo& nvlink) {
           {"payload_direction_gb_per_s", write_reading(payload_limit_of(nvlink))}};
 }
 
-Out write_pcie(const PcieInfo& pcie) {
-  return {{"generation", write_reading(pcie.generation)},
-          {"width", write_reading(pcie.width)},
-          {"most_generation", write_reading(pcie.most_generation)},
-          {"most_width", write_reading(pcie.most_width)}};
+Out write_hop(const PcieHop& hop) {
+  return {{"pci_bus_id", hop.pci_bus_id},
+          {"width", write_reading(hop.width)},
+          {"most_width", write_reading(hop.most_width)},
+          {"most_gt_per_s", write_reading(hop.most_rate)}};
+}
+
+Out write_pcie(const TopologyGpu& gpu) {
+  return {{"generation", write_reading(gpu.pcie.generation)},
+          {"width", write_reading(gpu.pcie.width)},
+          {"most_generation", write_reading(gpu.pcie.most_generation)},
+          {"most_width", write_reading(gpu.pcie.most_width)},
+          {"path", json::array_of(gpu.path, write_hop)},
+          {"bar1_bytes", write_reading(gpu.bar1_bytes)}};
 }
 
 /// Writes the name or number of a GPU, or why the driver does not report.
@@ -227,7 +246,7 @@ Out write_gpu(const TopologyGpu& gpu) {
           {"cuda_index", write_reading(gpu.cuda_index)},
           {"cpu_affinity", write_reading(gpu.cpus)},
           {"numa_affinity", write_reading(gpu.numa_node)},
-          {"pcie", write_pcie(gpu.pcie)},
+          {"pcie", write_pcie(gpu)},
           {"nvlink", write_nvlink(gpu.nvlink)}};
 }
 
@@ -288,7 +307,8 @@ std::string label_of(const TopologyPair& pair) {
 std::string to_json(const Topology& topology) {
   Out out{{"schema", "linkgain.topology/1"},
           {"host", topology.host},
-          {"driver", write_reading(topology.driver)}};
+          {"driver", write_reading(topology.driver)},
+          {"hypervisor", topology.hypervisor ? Out(*topology.hypervisor) : Out(nullptr)}};
   if (!topology.no_gpus.empty()) out["no_gpus"] = topology.no_gpus;
   out["gpus"] = json::array_of(topology.gpus, write_gpu);
   out["nics"] = json::array_of(topology.nics, write_nic);

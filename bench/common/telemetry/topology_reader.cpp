@@ -1,6 +1,8 @@
 #include "linkgain/telemetry/topology_reader.hpp"
 
 #include <algorithm>
+#include <fstream>
+#include <string>
 #include <system_error>
 
 #include "linkgain/hardware/pci.hpp"
@@ -27,6 +29,7 @@ TopologyGpu silent_gpu(const std::string& reason) {
   gpu.numa_node = missing;
   gpu.nvlink = {missing, missing, missing, missing, missing, missing};
   gpu.pcie = {missing, missing, missing, missing};
+  gpu.bar1_bytes = gpu.memory_bytes = missing;
   gpu.mig_mode = missing;
   return gpu;
 }
@@ -39,6 +42,8 @@ void survey_place(const std::filesystem::path& sys, TopologyGpu& gpu, Device& de
                                    : "the driver does not say the GPU's PCI id";
   gpu.cpus = device.place ? device.place->cpus : Missing{reason};
   gpu.numa_node = device.place ? device.place->numa_node : Missing{reason};
+  gpu.path = pcie_path(sys, gpu.pci_bus_id);
+  gpu.bar1_bytes = known ? bar1_bytes(sys, gpu.pci_bus_id) : Missing{reason};
 }
 
 TopologyGpu survey_gpu(const std::filesystem::path& sys, Device& device) {
@@ -48,6 +53,7 @@ TopologyGpu survey_gpu(const std::filesystem::path& sys, Device& device) {
   gpu.uuid = device.nvml->uuid().value_or("");
   gpu.pci_bus_id = device.nvml->pci_bus_id().value_or("");
   gpu.pcie = device.nvml->pcie();
+  if (const auto bytes = device.nvml->memory_bytes()) gpu.memory_bytes = *bytes;
   gpu.mig_mode = device.nvml->mig_mode();
   const Reading<int> links = device.nvml->nvlink_count();
   device.links = read_nvlinks(*device.nvml, links);
@@ -123,6 +129,21 @@ void survey_gpus(const std::filesystem::path& sys, const Nvml& nvml, Topology& t
   if (topology.gpus.empty()) topology.no_gpus = "the driver finds no GPU";
 }
 
+/// Fills in whose the CPU is, as NCCL reads it, and the hypervisor: by the flag that x86 has for
+/// it, else by the best known name.
+void survey_processor(const std::filesystem::path& sys, const std::filesystem::path& proc,
+                      Topology& topology) {
+  std::string vendor;
+  std::getline(std::ifstream(sys / "class/dmi/id/sys_vendor"), vendor);
+  bool has_flag = false;
+  std::ifstream cpus(proc / "cpuinfo");
+  for (std::string line; std::getline(cpus, line) && !line.empty();) {
+    if (line.starts_with("vendor_id")) topology.has_amd_cpu = line.ends_with("AuthenticAMD");
+    if (line.starts_with("flags")) has_flag = (line + " ").find(" hypervisor ") != line.npos;
+  }
+  if (has_flag || vendor == "QEMU") topology.hypervisor = vendor.empty() ? "a hypervisor" : vendor;
+}
+
 /// Sorts "mlx5_9" before "mlx5_10".
 bool natural_order(const std::string& a, const std::string& b) {
   const auto digits = [](const std::string& name) {
@@ -155,9 +176,10 @@ void survey_nics(const std::filesystem::path& sys, Topology& topology,
 
 }  // namespace
 
-Topology survey_topology(const std::filesystem::path& sys) {
+Topology survey_topology(const std::filesystem::path& sys, const std::filesystem::path& proc) {
   Topology topology;
   topology.host = host_name();
+  survey_processor(sys, proc, topology);
   std::vector<Device> devices;
   const std::shared_ptr<Nvml> nvml = Nvml::open(&topology.no_gpus, &topology.no_gpus_advice);
   if (nvml) {

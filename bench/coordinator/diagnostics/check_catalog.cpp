@@ -40,6 +40,7 @@ constexpr CheckEntry kCatalog[] = {
     {"nvlink-errors", connectivity, "CRC errors, replays and recoveries of the links"},
     {"nvlink-peers", connectivity, "whether the GPUs at the other ends are here, too"},
     {"p2p", connectivity, "whether two GPUs may reach each other's memory"},
+    {"nccl-path", connectivity, "what NCCL takes between two GPUs, and why", run},
     {"p2p-delivery", connectivity,
      "with --prove, whether data that one GPU sends another by P2P arrive: stores, copy "
      "engine, loads, flags, all-reduce by linkgain and NCCL"},
@@ -47,6 +48,9 @@ constexpr CheckEntry kCatalog[] = {
      "what a copy between two GPUs reaches over NVLink, with --load; it is the only figure "
      "where a generation's payload rate is not public"},
     {"pcie-link", connectivity, "generation and lanes of the PCIe link"},
+    {"pcie-path", connectivity,
+     "the links from the GPU's slot up to the CPU: their lanes and rates"},
+    {"bar1", connectivity, "how much of its memory others reach over PCIe (BAR1, Resizable BAR)"},
     {"iommu", connectivity, "whether the IOMMU translates the GPUs' addresses"},
     {"pcie-acs", connectivity, "access control (ACS) on the PCIe bridges above the GPUs"},
     {"shared-memory", host, "room in /dev/shm"},

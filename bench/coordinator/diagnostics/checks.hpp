@@ -9,6 +9,7 @@
 #include "faults.hpp"
 #include "linkgain/diagnostics/check_catalog.hpp"
 #include "linkgain/diagnostics/survey.hpp"
+#include "linkgain/hardware/nccl_choice.hpp"
 
 namespace linkgain {
 

@@ -173,8 +173,26 @@ Finding check_pair(const Survey& survey, const TopologyPair& pair) {
   if (!refusal.unknown.empty()) return check.not_checkable(refusal.unknown);
   const std::optional<bool> joined = joined_by_nvlink(pair);
   if (!joined) return check.ok("reads and writes work; not known whether over NVLink");
+  if (is_patched(topology, pair)) {
+    return check.found(fault::p2p_patched,
+                       fmt::format("reads and writes over PCIe ({})", label_of(pair)));
+  }
   return check.ok(
       fmt::format("reads and writes over {} ({})", *joined ? "NVLink" : "PCIe", label_of(pair)));
+}
+
+/// Judges what NCCL takes, with the variables that a job from here would find.
+Finding check_nccl_path(const Survey& survey, const TopologyPair& pair) {
+  const Check check("nccl-path", device_labels(survey.topology, pair));
+  P2pVariables variables;
+  for (const NcclSetting& setting : survey.software.nccl.in_force) {
+    if (setting.name == "NCCL_P2P_DISABLE") variables.disable = setting.value;
+    if (setting.name == "NCCL_P2P_LEVEL") variables.level = setting.value;
+  }
+  const NcclChoice choice = nccl_choice(survey.topology, pair, variables);
+  if (choice.path == NcclChoice::Path::unknown) return check.not_checkable(choice.why);
+  return choice.leaves_p2p ? check.found(fault::p2p_left, text_of(choice))
+                           : check.ok(text_of(choice));
 }
 
 /// On H200 copy engines reach 87 to 88 % of the payload; of other generations it is not measured.
@@ -238,6 +256,7 @@ void check_nvlink(const Survey& survey, Findings& findings) {
 void check_p2p(const Survey& survey, Findings& findings) {
   for (const TopologyPair& pair : gpu_pairs(survey.topology)) {
     findings.push_back(check_pair(survey, pair));
+    findings.push_back(check_nccl_path(survey, pair));
     if (!joined_by_nvlink(pair).value_or(false)) continue;
     if (const auto finding = check_bandwidth(survey, pair)) findings.push_back(*finding);
   }

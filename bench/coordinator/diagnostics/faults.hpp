@@ -214,6 +214,16 @@ inline constexpr std::string_view kCauses =
     "in the firmware). Driver: remove patches that grant P2P (modinfo nvidia), install "
     "NVIDIA's own. With NVLink: reseat the bridge, or look at nvidia-fabricmanager's log. "
     "After each run linkgain doctor --prove again";
+inline constexpr Fault p2p_patched{
+    "p2p", warning, "it is granted over PCIe between GeForce RTX",
+    "NVIDIA's own driver refuses P2P over PCIe between GeForce RTX: this one is patched, and may "
+    "grant what does not deliver",
+    "linkgain doctor --prove shows whether data arrive"};
+inline constexpr Fault p2p_left{
+    "nccl-path", warning, "the driver grants P2P, and NCCL does not take it",
+    "messages go through host memory, though the GPUs could reach each other's",
+    "see whether P2P delivers (linkgain doctor --prove) and whether it is faster (linkgain run "
+    "--variant host --variant p2p-sys); where it is, set NCCL_P2P_LEVEL=SYS"};
 inline constexpr Fault delivery_hangs{
     "p2p-delivery", problem, "it hangs",
     "the driver grants P2P, and whoever waits for data on this path waits for ever: "
@@ -279,6 +289,21 @@ inline constexpr Fault generation_low{
 inline constexpr Fault generation_low_at_work{
     "pcie-link", problem,
     "it has a lower generation under --load; an idle GPU trains its link down", kHalves, kFirmware};
+inline constexpr std::string_view kShared =
+    "what the GPU exchanges with host memory and with other GPUs passes the narrowest link, which "
+    "other devices may share";
+inline constexpr Fault path_narrow{
+    "pcie-path", warning, "a link above the GPU's own carries less than that", kShared,
+    "use a slot that the CPU's own lanes reach: the board's manual says which are the chipset's"};
+inline constexpr Fault slot_narrow{
+    "pcie-path", warning, "the slot has fewer lanes than the GPU", kLanes,
+    "use a slot with all lanes, wired to the CPU: one of four lanes or fewer is mostly the "
+    "chipset's"};
+inline constexpr Fault bar1_small{
+    "bar1", warning, "it is smaller than the memory, and a pair of GeForce RTX relies on PCIe P2P",
+    "what grants P2P over PCIe to these GPUs maps all of their memory by BAR1: with less P2P may "
+    "fail, or give wrong data",
+    "turn on Resizable BAR and Above 4G Decoding in the firmware"};
 inline constexpr Fault iommu_translates{
     "iommu", warning, "it translates addresses, and a pair relies on PCIe P2P",
     "PCIe P2P through a translating IOMMU is not supported on bare metal: it is slow, "
@@ -427,13 +452,14 @@ inline constexpr auto kAll = places_of(
     thermal_slowdown, links_off_switch, links_lead_nowhere, bridge_unseen, links_down_switch,
     links_down_bridge, links_fewer, switch_link_slow, bridge_link_slow, link_errors, peer_elsewhere,
     p2p_split, p2p_refused_switch, p2p_refused_bridge, p2p_refused_machine, p2p_refused_pcie,
-    p2p_refused_bridgeless, p2p_refused_unknown, delivery_hangs, delivery_fails, delivery_staged,
-    delivery_interrupted, delivery_unused, control_fails, delivery_inconclusive, copy_unmeasured,
-    copy_slow, lanes_missing, lanes_missing_at_work, generation_low, generation_low_at_work,
-    iommu_translates, acs_redirects, shm_too_small, shm_small, lock_limited, cores_too_few,
-    cores_few, ids_contained, ids_hidden, sysfs_missing, worker_without_nccl, worker_silent,
-    mpirun_missing, mpirun_foreign, mpirun_differs, mpirun_fails, mpirun_host_name, mpirun_silent,
-    driver_too_old, driver_older, nccl_missing, nccl_differs, nccl_bug, variable_forbids,
-    variable_affects, variable_misread, log_of_calls, conf_fault, cuda_affected);
+    p2p_refused_bridgeless, p2p_refused_unknown, p2p_patched, p2p_left, delivery_hangs,
+    delivery_fails, delivery_staged, delivery_interrupted, delivery_unused, control_fails,
+    delivery_inconclusive, copy_unmeasured, copy_slow, lanes_missing, lanes_missing_at_work,
+    generation_low, generation_low_at_work, path_narrow, slot_narrow, bar1_small, iommu_translates,
+    acs_redirects, shm_too_small, shm_small, lock_limited, cores_too_few, cores_few, ids_contained,
+    ids_hidden, sysfs_missing, worker_without_nccl, worker_silent, mpirun_missing, mpirun_foreign,
+    mpirun_differs, mpirun_fails, mpirun_host_name, mpirun_silent, driver_too_old, driver_older,
+    nccl_missing, nccl_differs, nccl_bug, variable_forbids, variable_affects, variable_misread,
+    log_of_calls, conf_fault, cuda_affected);
 
 }  // namespace linkgain::fault

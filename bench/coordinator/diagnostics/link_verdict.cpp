@@ -277,6 +277,37 @@ std::string bridge_advice(const Topology& topology, const Joined& joined) {
       rate ? fmt::format("A bridge for {} carries {:.4g} GB/s each way. ", model, *rate) : "");
 }
 
+/// Adds what shows whether P2P is worth more than NCCL's choice, where it leaves P2P unused.
+std::string advice_for(const Topology& topology, const Joined& joined) {
+  std::string advice = bridge_advice(topology, joined);
+  const bool leaves_p2p = std::ranges::any_of(
+      joined.no, [&](const TopologyPair& pair) { return nccl_choice(topology, pair).leaves_p2p; });
+  if (!leaves_p2p) return advice;
+  return advice + (advice.empty() ? "" : " ") +
+         "Whether P2P works and what it could save: `linkgain doctor --prove`, then `linkgain run "
+         "--variant host --variant p2p-sys`";
+}
+
+/// Says what NCCL takes by default between GPUs that NVLink does not join; empty where it joins
+/// all, or some through others, or nothing is known of it.
+std::string nccl_text(const Topology& topology, const Joined& joined) {
+  if (joined.no.empty() || !groups_of(joined.yes)) return {};
+  std::vector<std::pair<NcclChoice, Pairs>> choices;
+  for (const TopologyPair& pair : joined.no) {
+    const NcclChoice choice = nccl_choice(topology, pair);
+    if (choice.path == NcclChoice::Path::unknown) return {};
+    const auto same = std::ranges::find(choices, choice, &std::pair<NcclChoice, Pairs>::first);
+    (same == choices.end() ? choices.emplace_back(choice, Pairs{}) : *same).second.push_back(pair);
+  }
+  std::string text;
+  for (const auto& [choice, pairs] : choices) {
+    const bool is_all = choices.size() == 1 && joined.yes.empty();
+    text += fmt::format("{}NCCL takes {}.", text.empty() ? "" : " ",
+                        text_of(choice, is_all ? "" : " between " + pairs_text(topology, pairs)));
+  }
+  return text;
+}
+
 /// Does doctor's checks of links and peer access.
 Findings findings_of(const Topology& topology) {
   Survey survey;
@@ -305,16 +336,17 @@ LinkAnswer link_answer(const Topology& topology) {
   const auto told =
       std::ranges::count(findings, fault::p2p_refused_bridgeless.advice, &Finding::advice);
   const bool is_doubtful = warnings > 0 || !joined.unknown.empty();
-  return {verdict_of(topology, joined), bridge_advice(topology, joined),
+  return {verdict_of(topology, joined), advice_for(topology, joined),
           problems > 0  ? CheckVerdict::problem
           : is_doubtful ? CheckVerdict::warning
                         : CheckVerdict::ok,
-          problems + warnings > told || !joined.unknown.empty()};
+          problems + warnings > told || !joined.unknown.empty(), nccl_text(topology, joined)};
 }
 
 Document document_of(const LinkAnswer& answer) {
   Document document;
   document.paragraph(answer.verdict);
+  if (!answer.nccl.empty()) document.paragraph(answer.nccl);
   if (!answer.advice.empty()) document.paragraph(with_code(answer.advice));
   return document;
 }

@@ -156,7 +156,7 @@ SurveySources sources_of_this_process(Environment environment) {
 
 Survey survey_machine(const SurveySources& sources) {
   Survey survey;
-  survey.topology = survey_topology(sources.sys);
+  survey.topology = survey_topology(sources.sys, sources.proc);
   survey.gpus = survey_gpus(sources.sys);
   const auto visible = sources.environment.find("CUDA_VISIBLE_DEVICES");
   if (visible != sources.environment.end()) survey.visible_devices = visible->second;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "linkgain/diagnostics/link_verdict.hpp"
+#include "linkgain/hardware/pci.hpp"
 
 namespace linkgain {
 namespace {
@@ -129,6 +130,20 @@ std::string pcie_cell(const PcieInfo& pcie, Footnotes& notes) {
   const std::string now = pcie_link(pcie.generation, pcie.width, notes);
   const std::string most = pcie_link(pcie.most_generation, pcie.most_width, notes);
   return now == most && now.starts_with('?') ? now : fmt::format("{} (at most {})", now, most);
+}
+
+/// Says "0000:00:01.1", or "0000:00:02.1, x4 on the way" where a link above the GPU's own carries
+/// less.
+std::string root_port_cell(const TopologyGpu& gpu, Footnotes& notes) {
+  if (gpu.path.empty()) {
+    return notes.unknown(gpu.no_answer.empty() ? "the kernel does not show the GPU's place on PCIe"
+                                               : gpu.no_answer);
+  }
+  if (gpu.path.size() == 1) return "none";
+  const PcieHop* narrowest = narrowest_above(gpu.path);
+  const std::string narrow =
+      narrowest == nullptr ? "" : fmt::format(", x{} on the way", narrowest->width.value());
+  return gpu.path.back().pci_bus_id + narrow;
 }
 
 /// Tells whether a link is slower now than it can be.
@@ -260,19 +275,25 @@ std::vector<P2pGroup> group_pairs(const Topology& topology, Footnotes& notes) {
 /// do. What is not known is added to `notes`.
 void add_gpus(const Topology& topology, Document& document, Footnotes& notes) {
   if (topology.gpus.empty()) return;
-  Table table({{"GPU"},
-               {"Model"},
-               {"CUDA device", Alignment::left, false, 2},
-               {"PCI id", Alignment::left, false, 1},
-               {"PCIe link", Alignment::left, false, 3}});
+  std::vector<Table::Column> columns{{"GPU"},
+                                     {"Model"},
+                                     {"CUDA device", Alignment::left, false, 2},
+                                     {"PCI id", Alignment::left, false, 1},
+                                     {"PCIe link", Alignment::left, false, 3}};
+  const bool has_ports = std::ranges::any_of(
+      topology.gpus, [](const TopologyGpu& gpu) { return gpu.path.size() > 1; });
+  if (has_ports) columns.push_back({"Root port", Alignment::left, false, 1});
+  Table table(columns);
   bool lowered = false;
   bool hidden = false;
   for (const TopologyGpu& gpu : topology.gpus) {
     lowered = lowered || is_lowered(gpu.pcie);
     hidden = hidden || gpu.cuda_index.why() == WhyMissing::hidden;
-    table.add_row({fmt::format("GPU{}", gpu.index), identity_cell(gpu, gpu.name, notes),
-                   cuda_cell(gpu.cuda_index, notes), identity_cell(gpu, gpu.pci_bus_id, notes),
-                   pcie_cell(gpu.pcie, notes)});
+    Cells cells{fmt::format("GPU{}", gpu.index), identity_cell(gpu, gpu.name, notes),
+                cuda_cell(gpu.cuda_index, notes), identity_cell(gpu, gpu.pci_bus_id, notes),
+                pcie_cell(gpu.pcie, notes)};
+    if (has_ports) cells.push_back(root_port_cell(gpu, notes));
+    table.add_row(std::move(cells));
   }
   document.heading("GPUs");
   document.table(std::move(table));

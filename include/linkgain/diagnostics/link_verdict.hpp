@@ -30,6 +30,9 @@ struct LinkAnswer {
   CheckVerdict judgement = CheckVerdict::ok;
   /// Whether doctor knows more of it than these say: not of GPUs without P2P that take no bridge.
   bool has_more = false;
+  /// "NCCL takes host memory: they meet at the CPU (PHB), ..." between GPUs without NVLink; empty
+  /// where NVLink joins all.
+  std::string nccl{};
 };
 LinkAnswer link_answer(const Topology& topology);
 

@@ -56,6 +56,20 @@ struct PcieBridge {
 Reading<std::vector<PcieBridge>> bridges_above(const std::filesystem::path& sys,
                                                const std::vector<std::string>& pci_bus_ids);
 
+/// Returns the PCIe links from a device up to the root port, the device's own first; empty where
+/// the kernel does not show it.
+std::vector<PcieHop> pcie_path(const std::filesystem::path& sys, const std::string& pci_bus_id);
+
+/// Returns what a link can carry, lanes times GT/s; absent where the kernel does not say.
+std::optional<double> capacity_of(const PcieHop& hop);
+
+/// Returns the link above the device's own that carries least, where that is less than its own
+/// carries; null where there is none, or it is not known.
+const PcieHop* narrowest_above(const std::vector<PcieHop>& path);
+
+/// Returns the size of a GPU's BAR1, by which others reach its memory over PCIe.
+Reading<std::int64_t> bar1_bytes(const std::filesystem::path& sys, const std::string& pci_bus_id);
+
 /// Returns whether the configuration space of a bridge has access control services (PCI Express
 /// Base Specification, 7.7.11: extended capability 0x000d) that redirect requests or completions
 /// between its ports. Missing where only the first part of the space could be read, as without

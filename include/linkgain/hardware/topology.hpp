@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,6 +70,14 @@ struct PcieInfo {
   Reading<int> most_width;
 };
 
+/// A PCIe link on the way from a GPU to the CPU, by one of its two ends.
+struct PcieHop {
+  std::string pci_bus_id;  ///< "0000:02:00.0": the GPU, a bridge of a switch, the root port
+  Reading<int> width;      ///< lanes, now
+  Reading<int> most_width;
+  Reading<double> most_rate;  ///< of a lane, in GT/s
+};
+
 /// Says that CUDA does not see a GPU, in the place of its CUDA index.
 inline Reading<int> hidden_from_cuda() {
   return Missing{"hidden by CUDA_VISIBLE_DEVICES", WhyMissing::hidden};
@@ -89,6 +98,11 @@ struct TopologyGpu {
   Reading<int> numa_node;
   NvlinkInfo nvlink;
   PcieInfo pcie;
+  /// From the GPU itself over the bridges up to the root port; empty where the kernel does not show
+  /// where the GPU is.
+  std::vector<PcieHop> path{};
+  Reading<std::int64_t> bar1_bytes{};  ///< what others can address of its memory over PCIe
+  Reading<std::int64_t> memory_bytes{};
   Reading<bool> mig_mode{};  ///< split into instances, which use neither NVLink nor P2P
 };
 
@@ -124,6 +138,10 @@ struct TopologyPair {
 struct Topology {
   std::string host;
   Reading<std::string> driver;
+  bool has_amd_cpu = false;
+  /// The hypervisor under this system, by the name that the firmware gives, or "a hypervisor";
+  /// absent where there is none.
+  std::optional<std::string> hypervisor{};
   /// Why there are no GPUs: no driver, no library; empty where there are.
   std::string no_gpus;
   std::string no_gpus_advice;  ///< what to do then, where that is more than to install the driver
@@ -162,6 +180,9 @@ bool has_links_down(const TopologyGpu& gpu);
 /// Returns whether a bridge could join two GPUs: both are of one model with NVLink, and have no
 /// link active.
 bool could_be_bridged(const TopologyGpu& a, const TopologyGpu& b);
+
+/// Returns whether the driver grants P2P over PCIe to two GeForce RTX, which NVIDIA's own refuses.
+bool is_patched(const Topology& topology, const TopologyPair& pair);
 
 enum class P2pUse { reads, writes };
 

@@ -39,7 +39,8 @@ Reading<int> joining_links(const NvlinkStates& from, const NvlinkStates& to,
 NvlinkInfo summary_of(const Reading<int>& count, const NvlinkStates& links);
 
 /// Surveys the devices of this machine: GPUs from NVML, NICs and what NVML does not report from the
-/// kernel's folder `sys` ("/sys"; tests give another). Never throws for what is missing.
-Topology survey_topology(const std::filesystem::path& sys = "/sys");
+/// kernel's folders `sys` and `proc` (tests give others). Never throws for what is missing.
+Topology survey_topology(const std::filesystem::path& sys = "/sys",
+                         const std::filesystem::path& proc = "/proc");
 
 }  // namespace linkgain

@@ -27,7 +27,7 @@ class SurveyTopology : public ::testing::Test {
   Topology survey(const std::string& scenario, const char* double_name = NVML_DOUBLE) const {
     const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", double_name);
     const ScopedEnvironment name("LINKGAIN_NVML_SCENARIO", scenario);
-    return survey_topology(sys_.root());
+    return survey_topology(sys_.root(), sys_.root() / "proc");
   }
 
   FakeSys sys_;
@@ -63,6 +63,62 @@ TEST_F(SurveyTopology, OfGpusOnASwitch) {
   EXPECT_FALSE(topology.gpus[1].cpus.measured()) << "the kernel does not show it";
   EXPECT_THAT(labels(topology), ElementsAre("NV18", "NV18"));
   EXPECT_EQ(topology.pairs[0].read, Reading<P2pStatus>(P2pStatus{true, ""}));
+}
+
+/// Has a GPU behind the chipset, which four lanes join to the CPU.
+TEST_F(SurveyTopology, ReadsTheLinksUpToTheRootPort) {
+  const std::string port = "pci0000:00/0000:00:02.1";
+  const std::string up = port + "/0000:02:00.0";
+  const std::string gpu = up + "/0000:03:04.0/0000:00:06.0";
+  sys_.add_device(gpu, 0, "0-15");
+  sys_.add_link(port, "4", "4", "16.0 GT/s PCIe");
+  sys_.add_link(up, "4", "4", "16.0 GT/s PCIe");
+  sys_.add_link(gpu, "16", "16", "32.0 GT/s PCIe");
+  sys_.write("devices/" + gpu + "/resource",
+             "0x00000000f6000000 0x00000000f6ffffff 0x0000000000040200\n"
+             "0x000000e000000000 0x000000efffffffff 0x000000000014220c");
+  const TopologyGpu found = survey("h200x2").gpus[0];
+  std::vector<std::string> ids;
+  for (const PcieHop& hop : found.path) ids.push_back(hop.pci_bus_id);
+  ASSERT_THAT(ids, ElementsAre("0000:00:06.0", "0000:03:04.0", "0000:02:00.0", "0000:00:02.1"));
+  EXPECT_EQ(found.path[0].most_rate, Reading<double>(32.0));
+  EXPECT_FALSE(found.path[1].width.measured()) << "the kernel does not say";
+  EXPECT_EQ(found.path[2].width, Reading<int>(4));
+  EXPECT_EQ(narrowest_above(found.path), &found.path[2]);
+  EXPECT_EQ(found.bar1_bytes, Reading<std::int64_t>(std::int64_t{64} << 30));
+  EXPECT_EQ(found.memory_bytes, Reading<std::int64_t>(150754820096));
+  const TopologyGpu other = survey("h200x2").gpus[1];
+  EXPECT_THAT(other.path, IsEmpty());
+  EXPECT_FALSE(other.bar1_bytes.measured());
+}
+
+TEST_F(SurveyTopology, PassesOverWidthsThatTheKernelDoesNotKnow) {
+  const std::string gpu = "pci0000:00/0000:00:06.0";
+  sys_.add_device(gpu, 0, "0-15");
+  sys_.add_link(gpu, "0", "255", "Unknown");
+  sys_.write("devices/" + gpu + "/resource", "0x0 0x0 0x0\n0x0 0x0 0x0");
+  const TopologyGpu found = survey("h200x2").gpus[0];
+  ASSERT_THAT(found.path, SizeIs(1));
+  EXPECT_FALSE(found.path[0].width.measured());
+  EXPECT_FALSE(found.path[0].most_width.measured());
+  EXPECT_FALSE(found.path[0].most_rate.measured());
+  EXPECT_FALSE(found.bar1_bytes.measured());
+}
+
+TEST_F(SurveyTopology, SaysWhoseTheProcessorIsAndWhatIsUnderTheSystem) {
+  EXPECT_EQ(survey("h200x2").hypervisor, std::nullopt);
+  EXPECT_FALSE(survey("h200x2").has_amd_cpu);
+  sys_.write("proc/cpuinfo", "vendor_id\t: AuthenticAMD\nflags\t\t: fpu hypervisor");
+  EXPECT_TRUE(survey("h200x2").has_amd_cpu);
+  EXPECT_EQ(survey("h200x2").hypervisor, "a hypervisor");
+  sys_.write("class/dmi/id/sys_vendor", "Amazon EC2");
+  EXPECT_EQ(survey("h200x2").hypervisor, "Amazon EC2");
+  sys_.write("proc/cpuinfo", "vendor_id\t: GenuineIntel\nflags\t\t: fpu hypervisors");
+  EXPECT_FALSE(survey("h200x2").has_amd_cpu);
+  EXPECT_EQ(survey("h200x2").hypervisor, std::nullopt) << "a machine of its own";
+  sys_.write("proc/cpuinfo", "processor\t: 0");
+  sys_.write("class/dmi/id/sys_vendor", "QEMU");
+  EXPECT_EQ(survey("h200x2").hypervisor, "QEMU") << "Arm has no flag for it";
 }
 
 TEST_F(SurveyTopology, OfFourAndEightGpus) {
@@ -187,7 +243,8 @@ TEST_F(SurveyTopology, SaysWhyThereAreNoGpus) {
   EXPECT_NE(no_driver.no_gpus, "");
   EXPECT_EQ(no_driver.driver.reason(), no_driver.no_gpus);
   const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", "/nowhere/libnvidia-ml.so");
-  EXPECT_THAT(survey_topology(sys_.root()).no_gpus, HasSubstr("/nowhere/libnvidia-ml.so"));
+  EXPECT_THAT(survey_topology(sys_.root(), sys_.root() / "proc").no_gpus,
+              HasSubstr("/nowhere/libnvidia-ml.so"));
 }
 
 TEST_F(SurveyTopology, FollowsCudaVisibleDevices) {

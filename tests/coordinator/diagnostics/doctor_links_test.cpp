@@ -198,6 +198,34 @@ Survey uncounted(Reading<P2pStatus> over_nvlink) {
 
 Reading<P2pStatus> not_told() { return Missing{"Unknown Error"}; }
 
+TEST(DoctorP2p, GrantedOverPcieToGeForceIsOfAPatchedDriver) {
+  Survey survey = pcie_survey();
+  expect_finding(survey, "p2p", "GPU0-GPU1", ok, "over PCIe (PHB)");
+  for (TopologyGpu& gpu : survey.topology.gpus) gpu.name = "NVIDIA GeForce RTX 5090";
+  expect_finding(survey, "p2p", "GPU0-GPU1", warning, "over PCIe (PHB)");
+  EXPECT_THAT(finding_of(survey, "p2p", "GPU0-GPU1").advice, HasSubstr("doctor --prove"));
+}
+
+TEST(DoctorNcclPath, IsSaidWithItsReason) {
+  const char* const check = "nccl-path";
+  const char* const pair = "GPU0-GPU1";
+  expect_finding(healthy_survey(), check, pair, ok, "P2P over NVLink (NV18)");
+  Survey survey = pcie_survey();
+  expect_finding(survey, check, pair, warning, "(PHB: root ports 0000:00:01.0 and 0000:00:02.0)");
+  EXPECT_THAT(finding_of(survey, check, pair).advice, HasSubstr("NCCL_P2P_LEVEL=SYS"));
+  survey.software.nccl.in_force = {{"NCCL_P2P_LEVEL", "SYS", "/etc/nccl.conf"}};
+  expect_finding(survey, check, pair, ok, "within NCCL_P2P_LEVEL=SYS");
+  survey.software.nccl.in_force = {{"NCCL_P2P_DISABLE", "1"}};
+  expect_finding(survey, check, pair, warning, "beyond NCCL_P2P_DISABLE=1");
+  survey.software.nccl.in_force.clear();
+  for (TopologyPair& each : survey.topology.pairs) each.ancestor = Ancestor::pix;
+  expect_finding(survey, check, pair, ok, "P2P over PCIe");
+  for (TopologyPair& each : survey.topology.pairs) each.read = P2pStatus{false, "not supported"};
+  expect_finding(survey, check, pair, ok, "host memory: the driver refuses");
+  for (TopologyPair& each : survey.topology.pairs) each.read = Missing{"Unknown Error"};
+  expect_finding(survey, check, pair, not_checkable, "Unknown Error");
+}
+
 TEST(DoctorP2p, UncountedLinksAreNoPcie) {
   expect_finding(uncounted(P2pStatus{true, {}}), "p2p", "GPU0-GPU1", ok, "over NVLink (NV?)");
   expect_finding(uncounted(P2pStatus{false, "not supported"}), "p2p", "GPU0-GPU1", ok,

@@ -50,6 +50,85 @@ TEST(DoctorPcie, LinkUnderLoad) {
   expect_finding(survey, "pcie-link", "GPU0", not_checkable, "Not Supported");
 }
 
+/// Puts GPU0 into a slot of the chipset, by these lanes and rates from the GPU up.
+Survey with_path(Survey survey, std::vector<PcieHop> path) {
+  survey.topology.gpus[0].path = std::move(path);
+  return survey;
+}
+
+std::vector<PcieHop> behind_chipset() {
+  return {{"0000:05:00.0", 16, 16, 16.0},
+          {"0000:03:04.0", 16, 16, 16.0},
+          {"0000:02:00.0", 4, 4, 16.0},
+          {"0000:00:02.1", 4, 4, 16.0}};
+}
+
+TEST(DoctorPcie, PathToTheProcessor) {
+  const char* const check = "pcie-path";
+  const Survey survey = healthy_survey();
+  expect_finding(survey, check, "GPU0", ok, "root port 0000:00:01.0");
+  expect_finding(with_path(survey, behind_chipset()), check, "GPU0", warning,
+                 "x4 at 16 GT/s through 0000:02:00.0; the GPU's own link has x16 at 16 GT/s");
+  auto path = behind_chipset();
+  for (PcieHop& hop : path) hop.width = 16;
+  expect_finding(with_path(survey, path), check, "GPU0", ok, "root port 0000:00:02.1");
+  path[0].most_rate = path[1].most_rate = 8.0;
+  path[2].width = path[3].width = 8;
+  expect_finding(with_path(survey, path), check, "GPU0", ok, "0000:00:02.1");
+  path[2].width = Missing{"the kernel does not say"};
+  expect_finding(with_path(survey, path), check, "GPU0", ok, "0000:00:02.1");
+  path[0].width = Missing{"the kernel does not say"};
+  expect_finding(with_path(survey, path), check, "GPU0", not_checkable, "rates");
+  expect_finding(with_path(survey, {path[1]}), check, "GPU0", ok, "no PCIe bridge");
+  expect_finding(with_path(survey, {}), check, "GPU0", not_checkable, "place");
+}
+
+/// Judges by the GPU's own lanes where the driver calls those of the slot all that there can be.
+TEST(DoctorPcie, SlotWithFewerLanesThanTheGpu) {
+  const std::vector<PcieHop> path{{"0000:05:00.0", 4, 16, 16.0}, {"0000:00:1c.0", 4, 4, 8.0}};
+  Survey survey = with_path(healthy_survey(), path);
+  survey.topology.gpus[0].pcie = {4, 4, 4, 4};
+  expect_finding(survey, "pcie-path", "GPU0", warning, "x4 of x16: root port or switch 0000:00:1c");
+  survey.topology.gpus[0].pcie.most_width = 16;
+  expect_finding(survey, "pcie-path", "GPU0", ok, "0000:00:1c.0");
+  expect_finding(survey, "pcie-link", "GPU0", warning, "x4");
+}
+
+/// Has GPUs of a workstation, of which a driver grants P2P over PCIe.
+Survey patched_survey() {
+  Survey survey = pcie_survey();
+  for (TopologyGpu& gpu : survey.topology.gpus) gpu.name = "NVIDIA GeForce RTX 4090";
+  return survey;
+}
+
+TEST(DoctorPcie, Bar1) {
+  Survey survey = patched_survey();
+  expect_finding(survey, "bar1", "GPU0", ok, "256 GiB for 141 GiB");
+  survey.topology.gpus[0].bar1_bytes = std::int64_t{256} << 20;
+  expect_finding(survey, "bar1", "GPU0", warning, "256 MiB for 141 GiB");
+  survey.topology.gpus[1].name = "NVIDIA L4";
+  expect_finding(survey, "bar1", "GPU0", ok, "256 MiB");
+  survey.topology.gpus[0].bar1_bytes = Missing{"the kernel shows no BAR1"};
+  expect_finding(survey, "bar1", "GPU0", not_checkable, "no BAR1");
+  for (const Finding& finding : check_machine(healthy_survey())) EXPECT_NE(finding.id, "bar1");
+}
+
+TEST(DoctorPcie, VirtualMachinesAreNotJudgedByWhatTheirHostsHave) {
+  Survey survey = with_path(patched_survey(), behind_chipset());
+  survey.topology.gpus[0].bar1_bytes = std::int64_t{256} << 20;
+  survey.topology.hypervisor = "QEMU";
+  for (const auto& [check, subject] : {std::pair("pcie-path", "GPU0"),
+                                       {"bar1", "GPU0"},
+                                       {"iommu", "host"},
+                                       {"pcie-acs", "host"}}) {
+    expect_finding(survey, check, subject, not_checkable, "virtual machine (QEMU)");
+  }
+  Survey joined = healthy_survey();
+  joined.topology.hypervisor = "QEMU";
+  expect_finding(joined, "iommu", "host", ok, "off");
+  expect_finding(joined, "pcie-acs", "host", ok, "no PCIe bridge");
+}
+
 Survey with_iommu(Survey survey, const std::string& domain) {
   survey.host.iommu_units = std::vector<std::string>{"dmar0"};
   survey.host.kernel_command_line = "quiet intel_iommu=on panic=1";

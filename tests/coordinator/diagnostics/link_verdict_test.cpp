@@ -76,6 +76,12 @@ TEST(LinkVerdict, OfTwoGpus) {
   texts.add("no NVLink, no P2P", answer(topology));
   topology.pairs = {pair(0, 1, Ancestor::phb, 0), pair(1, 0, Ancestor::phb, 0)};
   texts.add("no NVLink, P2P", answer(topology));
+  topology.has_amd_cpu = true;
+  texts.add("no NVLink, P2P, an AMD CPU", answer(topology));
+  topology.pairs = {pair(0, 1, Ancestor::pix, 0), pair(1, 0, Ancestor::pix, 0)};
+  texts.add("no NVLink, P2P through a switch", answer(topology));
+  for (TopologyGpu& each : topology.gpus) each.name = "NVIDIA GeForce RTX 4090";
+  texts.add("no NVLink, P2P, a patched driver", answer(topology));
   texts.expect_golden("link_verdict_two.txt");
 }
 
@@ -96,6 +102,14 @@ TEST(LinkVerdict, OfOtherNumbers) {
   texts.add("a bridge, and a GPU alone", answer(one_bridge));
   texts.add("a ring", answer(gpus_joined(kBridged, 4, {{0, 1}, {1, 2}, {2, 3}, {0, 3}})));
   texts.add("no bridge", answer(gpus_joined(dark(4), 4, {})));
+  Topology switches = gpus_joined(dark(0), 4, {});
+  for (TopologyPair& each : switches.pairs) {
+    const bool near = each.from / 2 == each.to / 2;
+    each = pair(each.from, each.to, near ? Ancestor::pix : Ancestor::sys, 0);
+  }
+  texts.add("two switches", answer(switches));
+  switches.has_amd_cpu = true;
+  texts.add("two switches, an AMD CPU", answer(switches));
   texts.add("a bridge with a link down, a GPU alone, one lost", answer(troubled_machine()));
   texts.expect_golden("link_verdict_more.txt");
 }

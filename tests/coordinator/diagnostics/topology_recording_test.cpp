@@ -27,7 +27,8 @@ TEST_P(TopologyRecording, IsTheMatrixCellByCell) {
   }
   const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", NVML_DOUBLE);
   const ScopedEnvironment name("LINKGAIN_NVML_SCENARIO", scenario);
-  const std::string ours = to_terminal(topology_matrix(survey_topology(sys.root())));
+  const std::string ours =
+      to_terminal(topology_matrix(survey_topology(sys.root(), sys.root() / "proc")));
   const std::string theirs = read_text(std::filesystem::path(TEST_DATA) / file);
   const Matrix expected = their_matrix(theirs);
   ASSERT_EQ(expected.size(), static_cast<std::size_t>(gpus) + 1) << theirs;
