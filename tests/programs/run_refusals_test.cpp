@@ -167,7 +167,9 @@ TEST(RunNeeds, OpenMpisMpirunOrSaysWhoseItIs) {
   ProgramRequest request = run_request(folder, {"--sizes", "64", "--launches", "1"});
   request.environment["PATH"] = folder.path().string() + ":/usr/bin:/bin";
   const std::string said = "mpirun' is of MPICH 4.0.2, not of Open MPI";
-  EXPECT_THAT(with_status(3, run_program(request, 30.0)).error, HasSubstr(said));
+  const Outcome outcome = with_status(3, run_program(request, 30.0));
+  EXPECT_THAT(outcome.error, HasSubstr(said));
+  EXPECT_THAT(outcome.error, HasSubstr("see " + (folder / "out/jobs").string()));
   request.arguments = {LINKGAIN, "bench", "--backend", "mpi"};
   EXPECT_THAT(with_status(3, run_program(request, 30.0)).error, HasSubstr(said));
 }

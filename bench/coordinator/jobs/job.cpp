@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/hardware/mpi_version.hpp"
 #include "linkgain/telemetry/error_counters.hpp"
@@ -384,7 +385,8 @@ void LaunchedJob::lose(const std::string& line, Transfer outcome, Seconds deadli
   if (!survivors.empty()) {
     text += fmt::format("\nprocesses that could not be ended: {}", fmt::join(survivors, ", "));
   }
-  throw JobLost(secrets_.masked(std::move(text)), fmt::format("see {}", log_.string()));
+  throw JobLost(secrets_.masked(std::move(text)),
+                fmt::format("see {}", path_of_held(log_).string()));
 }
 
 std::string LaunchedJob::what_is_wrong_with_launcher() const {
@@ -418,7 +420,7 @@ void LaunchedJob::do_finish(Seconds deadline) {
   const std::string words = quoted_words(last_words(log_, log_start_, kLastWords));
   throw JobLost(secrets_.masked(fmt::format("{} answered its last command, but {}{}", do_name(),
                                             problem, words)),
-                fmt::format("what it measured is complete; see {}", log_.string()));
+                fmt::format("what it measured is complete; see {}", path_of_held(log_).string()));
 }
 
 ProgramInquiry::ProgramInquiry(const Reading<std::string>& program,
