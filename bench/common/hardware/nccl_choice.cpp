@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 
 #include "linkgain/hardware/nccl_environment.hpp"
@@ -73,6 +74,13 @@ std::string place_of(const Topology& topology, const TopologyPair& pair) {
                                    : fmt::format("they meet at the CPU ({})", label);
 }
 
+/// Counts the GPUs that CUDA sees, or all where it sees none or that is not known.
+int gpus_of_a_job(const Topology& topology) {
+  const auto visible = std::ranges::count_if(
+      topology.gpus, [](const TopologyGpu& gpu) { return gpu.cuda_index.measured(); });
+  return static_cast<int>(visible > 0 ? visible : std::ssize(topology.gpus));
+}
+
 NcclChoice judge_distance(const Topology& topology, const TopologyPair& pair,
                           const P2pLimit& limit) {
   const std::string place = place_of(topology, pair);
@@ -116,8 +124,7 @@ NcclChoice nccl_choice(const Topology& topology, const TopologyPair& pair,
     return {NcclChoice::Path::host_memory, "the driver refuses P2P"};
   }
   if (!refusal.unknown.empty()) return {NcclChoice::Path::unknown, refusal.unknown};
-  const auto gpus = static_cast<int>(topology.gpus.size());
-  const P2pLimit limit = p2p_limit(variables, topology.has_amd_cpu, gpus);
+  const P2pLimit limit = p2p_limit(variables, topology.has_amd_cpu, gpus_of_a_job(topology));
   const std::optional<bool> joined = joined_by_nvlink(pair);
   if (!joined) return {NcclChoice::Path::unknown, pair.nvlinks.reason()};
   if (*joined && limit.reach >= P2pReach::nvlink) return {NcclChoice::Path::nvlink, label_of(pair)};

@@ -141,7 +141,8 @@ void survey_processor(const std::filesystem::path& sys, const std::filesystem::p
     if (line.starts_with("vendor_id")) topology.has_amd_cpu = line.ends_with("AuthenticAMD");
     if (line.starts_with("flags")) has_flag = (line + " ").find(" hypervisor ") != line.npos;
   }
-  if (has_flag || vendor == "QEMU") topology.hypervisor = vendor.empty() ? "a hypervisor" : vendor;
+  if (!has_flag && vendor != "QEMU") return;
+  topology.hypervisor = vendor.empty() ? "unknown hypervisor" : vendor;
 }
 
 /// Sorts "mlx5_9" before "mlx5_10".

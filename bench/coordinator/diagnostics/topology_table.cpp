@@ -381,7 +381,12 @@ Document topology_report(const Topology& topology, const std::string& picture) {
     document.paragraph(toned(fmt::format("{}:", name_of(answer.judgement)), tone) +
                        with_code(" `linkgain doctor` says why and what to do"));
   }
-  document.paragraph(fmt::format("{}: {}, {}", topology.host, models_of(topology), driver));
+  const std::string machine =
+      topology.hypervisor ? fmt::format(", in a virtual machine ({}): its PCIe is not its host's",
+                                        *topology.hypervisor)
+                          : "";
+  document.paragraph(
+      fmt::format("{}: {}, {}{}", topology.host, models_of(topology), driver, machine));
   if (!picture.empty()) document.figure(picture);
   document.add(topology_matrix(topology));
   Footnotes notes;

@@ -36,7 +36,7 @@ struct NcclChoice {
   bool operator==(const NcclChoice&) const = default;
 };
 
-/// Returns the choice of a job on all GPUs of the topology, by what the driver grants and by the
+/// Returns the choice of a job on all GPUs that CUDA sees, by what the driver grants and by the
 /// limit.
 NcclChoice nccl_choice(const Topology& topology, const TopologyPair& pair,
                        const P2pVariables& variables = {});

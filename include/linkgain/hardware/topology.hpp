@@ -139,8 +139,8 @@ struct Topology {
   std::string host;
   Reading<std::string> driver;
   bool has_amd_cpu = false;
-  /// The hypervisor under this system, by the name that the firmware gives, or "a hypervisor";
-  /// absent where there is none.
+  /// The hypervisor under this system, by the name that the firmware gives, or "unknown
+  /// hypervisor"; absent where there is none.
   std::optional<std::string> hypervisor{};
   /// Why there are no GPUs: no driver, no library; empty where there are.
   std::string no_gpus;

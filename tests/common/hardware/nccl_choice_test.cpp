@@ -78,6 +78,9 @@ TEST(NcclChoice, OfTwoGpusSaysWhy) {
   texts.add("AMD's CPU", answer(amd));
   amd.gpus.emplace_back();
   texts.add("AMD's CPU and three GPUs", answer(amd));
+  amd.gpus[0].cuda_index = 0;
+  amd.gpus[1].cuda_index = 1;
+  texts.add("AMD's CPU and three GPUs, one of them hidden from CUDA", answer(amd));
   texts.about("what is not granted, or not known");
   Topology refused = pair_of(Ancestor::pix);
   refused.pairs[1].write = P2pStatus{false, "chipset not supported"};

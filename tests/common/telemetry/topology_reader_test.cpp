@@ -110,7 +110,7 @@ TEST_F(SurveyTopology, SaysWhoseTheProcessorIsAndWhatIsUnderTheSystem) {
   EXPECT_FALSE(survey("h200x2").has_amd_cpu);
   sys_.write("proc/cpuinfo", "vendor_id\t: AuthenticAMD\nflags\t\t: fpu hypervisor");
   EXPECT_TRUE(survey("h200x2").has_amd_cpu);
-  EXPECT_EQ(survey("h200x2").hypervisor, "a hypervisor");
+  EXPECT_EQ(survey("h200x2").hypervisor, "unknown hypervisor");
   sys_.write("class/dmi/id/sys_vendor", "Amazon EC2");
   EXPECT_EQ(survey("h200x2").hypervisor, "Amazon EC2");
   sys_.write("proc/cpuinfo", "vendor_id\t: GenuineIntel\nflags\t\t: fpu hypervisors");

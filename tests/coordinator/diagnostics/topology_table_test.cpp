@@ -26,11 +26,12 @@ TEST(TopologyReport, OfATroubledMachine) {
   expect_golden(to_terminal(topology_report(troubled_machine())), "topology_troubled.txt");
 }
 
-/// Has two GPUs without NVLink, one behind the chipset.
+/// Has two GPUs without NVLink, one behind the chipset of a virtual machine.
 TEST(TopologyReport, OfGpusOnTwoRootPorts) {
   Topology topology = h200_pair();
   for (TopologyGpu& each : topology.gpus) each.nvlink = nvlink(0, 0, 0, 0, false);
   topology.pairs = {pair(0, 1, Ancestor::phb, 0), pair(1, 0, Ancestor::phb, 0)};
+  topology.hypervisor = "QEMU";
   topology.gpus[0].path = {{"0000:00:06.0", 16, 16, 32.0}, {"0000:00:01.1", 16, 16, 32.0}};
   topology.gpus[1].path = {{"0000:00:07.0", 16, 16, 16.0},
                            {"0000:03:04.0", 16, 16, 16.0},
