@@ -79,12 +79,14 @@ class RungJob {
   /// Waits until it has ended or has had its time. Throws Interrupted.
   RungResult result(const SignalWatch& watch) {
     const Deadline& limit = deadline_;
-    // A launcher may have words of its own before it.
+    // A launcher may have words of its own before it, and NCCL.
     Reading<Delivery> delivery;
     ReadResult line{Transfer::done, {}};
+    std::string said;
     while (line.outcome == Transfer::done && !delivery.measured() && !limit.passed()) {
       line = process_->read_line(limit.remaining(), &watch);
       delivery = delivery_in(line.line);
+      said += line.line + "\n";
     }
     const auto end = process_->wait(limit.remaining(), &watch);
     if (!end) {
@@ -96,7 +98,7 @@ class RungJob {
     if (outcome == Delivery::Outcome::gave_up) result = {rung_, State::hung, seen};
     if (outcome == Delivery::Outcome::not_arrived) result = {rung_, State::not_delivered, seen};
     result.seconds = seconds;
-    result.nccl_says = nccls_diagnosis();
+    result.nccl_says = nccls_diagnosis(said);
     return result;
   }
 
@@ -133,8 +135,9 @@ class RungJob {
   }
 
   /// Reads what NCCL from 2.31 on says of P2P where it is asked to diagnose it; empty of others.
-  std::string nccls_diagnosis() const {
+  std::string nccls_diagnosis(const std::string& output) const {
     std::vector<std::string> texts = read_log_files(folder_, "nccl.");
+    texts.push_back(output);
     texts.push_back(read_regular_file(folder_ / "errors").value_or(""));
     std::set<std::string> lines;
     for (const std::string& text : texts) {

@@ -257,7 +257,8 @@ class Prover {
     return together(seen.outcome, seen.words);
   }
 
-  /// Sums while stores and copies go both ways, for so long, and looks at all of it once a second.
+  /// Sums while stores and copies go both ways, for so long, two seconds at least, and looks at all
+  /// of it once a second.
   Delivery work(Seconds time) {
     hang_if_told();
     KernelSums sums(session_, stream_, has(Fault::Kind::own_window));
@@ -268,7 +269,10 @@ class Prover {
     const Clock::time_point begin = Clock::now();
     Seen seen;
     int round = 0;
-    for (; is_well(seen) && session_.max(seconds_since(begin)) < time.value; ++round) {
+    const auto goes_on = [&] {
+      return round < kWrites || session_.max(seconds_since(begin)) < time.value;
+    };
+    for (; is_well(seen) && goes_on(); ++round) {
       const int write = round % kWrites;
       poison(inbox_);
       put(source_, write);

@@ -103,6 +103,15 @@ TEST(TransportLog, NamesTheDevicesOfEachPairOnceAndTheVersion) {
   EXPECT_EQ(lines_of(lines.connections).kinds, lines.kinds);
 }
 
+TEST(TransportLog, ReadsWhatNcclDiagnosedOfP2p) {
+  const std::string log =
+      "vm:4101 NCCL DIAG [OK] net bw: skipped (single host or no network transport)\n"
+      "vm:4101 NCCL DIAG [OK]   p2p: verified P2P access between every GPU pair\n"
+      "vm:4101 NCCL DIAG NCCL diagnostics completed in 10.5 ms across 2 ranks\n";
+  EXPECT_THAT(parse_diagnosis_lines(log), ElementsAre(testing::StartsWith("[OK] verified P2P")));
+  EXPECT_THAT(parse_diagnosis_lines("p2p: NCCL DIAG [OK]\n NCCL DIAG [OK p2p: x"), IsEmpty());
+}
+
 TEST(TransportLog, SkipsUnrelatedLines) {
   const TransportLines lines = parse_transport_lines(
       "vm:7:7 [0] NCCL INFO Check P2P Type isAllDirectP2p 0 directMode 0\n"
