@@ -23,6 +23,8 @@ constexpr EnvironmentVariable kVariables[] = {
     {"NCCL_P2P_DISABLE", Affects::transport,
      "turns P2P off, NVLink and PCIe alike, for every NCCL program", "0"},
     {"NCCL_P2P_LEVEL", Affects::transport, "overrides the distance up to which NCCL uses P2P", ""},
+    {"NCCL_IGNORE_DISABLED_P2P", Affects::transport,
+     "lets NCCL go on without P2P between GPUs that NVLink joins", "0"},
     {"NCCL_P2P_DIRECT_DISABLE", Affects::transport,
      "forbids direct access between GPUs of one process", "0"},
     {"NCCL_SHM_DISABLE", Affects::transport,
