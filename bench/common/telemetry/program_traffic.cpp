@@ -115,6 +115,12 @@ std::vector<NcclConnection> connections_of(std::span<const RunEvidence> runs) {
   return all;
 }
 
+std::set<std::string> engines_of(std::span<const RunEvidence> runs) {
+  std::set<std::string> said;
+  for (const RunEvidence& run : runs) said.insert(run.engine_says.begin(), run.engine_says.end());
+  return said;
+}
+
 std::string readable_connections(const std::vector<NcclConnection>& connections) {
   const std::vector<std::string> kinds = lines_of(connections).kinds;
   std::vector<std::string> texts;

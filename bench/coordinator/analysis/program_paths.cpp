@@ -112,11 +112,13 @@ std::string share_text(const ArmEvidence& arm, double bytes, double most) {
     return fmt::format(", of {} with P2P: part of the traffic does not obey it",
                        readable_traffic(most));
   }
-  if (connections_of(arm.runs).empty() || logs_p2p(arm)) return {};
+  const std::set<std::string> said = engines_of(arm.runs);
+  const std::string engine = said.empty() ? "" : fmt::format(" ({})", fmt::join(said, "; "));
+  if (connections_of(arm.runs).empty() || logs_p2p(arm)) return engine;
   return fmt::format(
       "; NCCL's log says {}: the program's own kernels or copies moved it, which no variable of "
-      "NCCL's reaches",
-      connections_text(arm));
+      "NCCL's reaches{}",
+      connections_text(arm), engine);
 }
 
 /// Judges an arm without P2P, beside the most that one with it moved. One run is enough: a median

@@ -23,6 +23,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/exec/command_words.hpp"
+#include "linkgain/exec/engine_lines.hpp"
 #include "linkgain/process/job_reaper.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/tables/escaping.hpp"
@@ -173,6 +174,7 @@ class Run {
       report_.evidence = gpus_.end();
       note_nccl_log();
       report_.evidence.refused = refusals_.functions();
+      report_.evidence.engine_says = engine_choices_in({log_, server_log_});
       report_.received = received_in_run(plan_, report_.place, gpus_.processes(), environment_);
     }
     report_.evidence.cost_s += reading_cost_ + report_.waited.value;

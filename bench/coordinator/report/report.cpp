@@ -23,6 +23,7 @@
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "linkgain/telemetry/program_traffic.hpp"
 #include "sentences.hpp"
 
 namespace linkgain {
@@ -409,6 +410,9 @@ Document variants_section(const Record& record) {
          {std::pair("inherited: ", inherited),
           std::pair("in force, too: ", set_otherwise(record, i, inherited))}) {
       if (!variables.empty()) item.below.push_back(Text(what) + code(assignments(variables)));
+    }
+    for (const std::string& said : engines_of(counted_runs(record, variant.name))) {
+      item.below.emplace_back("it says: " + said);
     }
     if (i < settings.software_in_force.size()) {
       add_software(item.below, settings, variant, settings.software_in_force[i]);

@@ -115,6 +115,7 @@ struct RunEvidence {
   std::vector<MappedNccl> nccl{};
   int processes_looked = 0;                   ///< whose mappings could be read at least once
   std::vector<NcclConnection> connections{};  ///< each once
+  std::vector<std::string> engine_says{};     ///< which all-reduce it chose, by its output
   std::string nccl_logged{};                  ///< the version that NCCL logged: "2.28.9+cuda13.0"
   std::string connections_reason{};           ///< why NCCL's log was not read; empty where it was
   /// Functions of the driver that refused peer access, by no-p2p's library.

@@ -430,6 +430,8 @@ void describe_members(auto& visit, json::Is<RunEvidence> auto& evidence) {
   visit("nccl", evidence.nccl, "libraries that the command's processes had mapped");
   visit("processes_looked", evidence.processes_looked, "whose mappings could be read");
   visit.later("connections", evidence.connections, "NCCL's, by its log; absent in older records");
+  visit.sparse("engine_says", evidence.engine_says,
+               "which all-reduce an engine (vLLM, SGLang, llama.cpp) says that it chose");
   visit.sparse("nccl_logged", evidence.nccl_logged, "NCCL's version by its log");
   visit.later("connections_reason", evidence.connections_reason,
               "why NCCL's log was not read; empty where it was, absent in older records");

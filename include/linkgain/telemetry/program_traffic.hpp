@@ -45,6 +45,9 @@ std::optional<bool> nvlink_joins(const Machine& machine, std::span<const RunEvid
 /// Lists NCCL's connections in any of the runs, each once.
 std::vector<NcclConnection> connections_of(std::span<const RunEvidence> runs);
 
+/// Lists what engines said of their all-reduce in any of the runs, each once.
+std::set<std::string> engines_of(std::span<const RunEvidence> runs);
+
 /// Says "P2P/CUMEM"; of several transports between which GPUs, "P2P/CUMEM (0-1), SHM/direct/direct
 /// (1-2, 2->3)".
 std::string readable_connections(const std::vector<NcclConnection>& connections);
