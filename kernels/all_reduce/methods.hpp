@@ -19,7 +19,8 @@ enum class AllReducePath {
   /// P2P on which devices do atomic operations on each other's memory, as NVLink: 16 bytes arrive
   /// as one there.
   p2p_atomics,
-  /// Other P2P, as PCIe, of which only 8 bytes are sure to.
+  /// Other P2P, as PCIe, of which only 8 bytes are sure to. That flags come there behind the data
+  /// before them no machine has proved: what has its flags in the data is all that is chosen.
   p2p,
   host_memory,
 };

@@ -33,11 +33,10 @@ AllReduceMethod fastest_of_small_narrow(std::int64_t sent) {
 
 /// Stores to one rank get 366 GB/s of an H200's NVLink, to three in turn 350: the ring's many steps
 /// pay where they are long.
-AllReduceMethod fastest_by_p2p(std::int64_t bytes, ElementType type, int ranks,
-                               bool whole_vectors) {
+AllReduceMethod fastest_by_p2p(std::int64_t bytes, ElementType type, int ranks) {
   if (bytes > kLongSteps && type == ElementType::float32) return AllReduceMethod::ring;
   const std::int64_t sent = bytes * (ranks - 1);
-  return whole_vectors ? fastest_of_small(sent, ranks) : fastest_of_small_narrow(sent);
+  return kHasWholeVectors ? fastest_of_small(sent, ranks) : fastest_of_small_narrow(sent);
 }
 
 /// Chooses through the host, where staged_two_shot pays if it saves reading 100 KiB over PCIe.
@@ -88,10 +87,9 @@ int all_reduce_blocks(AllReduceMethod method, std::int64_t bytes, int ranks, int
 
 AllReduceChoice choose_all_reduce(std::int64_t bytes, ElementType type, int ranks,
                                   int multiprocessors, AllReducePath path) {
-  const bool whole_vectors = kHasWholeVectors && path == AllReducePath::p2p_atomics;
-  const AllReduceMethod method = path == AllReducePath::host_memory
-                                     ? fastest_through_host(bytes, ranks)
-                                     : fastest_by_p2p(bytes, type, ranks, whole_vectors);
+  AllReduceMethod method = AllReduceMethod::ll;
+  if (path == AllReducePath::host_memory) method = fastest_through_host(bytes, ranks);
+  if (path == AllReducePath::p2p_atomics) method = fastest_by_p2p(bytes, type, ranks);
   return {method, all_reduce_blocks(method, bytes, ranks, multiprocessors, path)};
 }
 

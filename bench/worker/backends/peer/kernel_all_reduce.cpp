@@ -36,6 +36,7 @@ class KernelAllReduce : public DeviceCall {
       : definition_(c),
         context_(context),
         through_host_(path == kernels::AllReducePath::host_memory),
+        over_pcie_(path == kernels::AllReducePath::p2p),
         piece_bytes_(piece_bytes(c.size, through_host_)),
         choice_(kernels::choose_all_reduce(piece_bytes_, element_type(c.type), c.ranks,
                                            multiprocessors, path)),
@@ -82,8 +83,9 @@ class KernelAllReduce : public DeviceCall {
   }
 
   std::string do_form() const override {
-    return fmt::format("kernel: {}, {}", kernels::traits_of(choice_.method).form,
-                       pools_.memory().transport());
+    return fmt::format("kernel: {}, {}{}", kernels::traits_of(choice_.method).form,
+                       pools_.memory().transport(),
+                       over_pcie_ ? "; no other is proved over PCIe" : "");
   }
 
   std::optional<bool> do_through_host() const override { return through_host_; }
@@ -100,6 +102,7 @@ class KernelAllReduce : public DeviceCall {
   Case definition_;
   NcclContext context_;
   bool through_host_;
+  bool over_pcie_;
   std::int64_t piece_bytes_;  ///< of every launch for an operation but the last, which has the rest
   kernels::AllReduceChoice choice_;
   PeerPools pools_;
