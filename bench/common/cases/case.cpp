@@ -187,7 +187,10 @@ class CaseNameReader {
   Case read_program() {
     take("operation");
     ProgramMetric metric{.name = take("metric")};
-    if (next_ < parts_.size()) metric.higher_is_better = take("field") == kHigherIsBetter;
+    for (; next_ < parts_.size(); ++next_) {
+      if (parts_[next_] == kHigherIsBetter) metric.higher_is_better = true;
+      if (parts_[next_].find('=') != std::string::npos) metric.at = parts_[next_];
+    }
     return program_case(metric);
   }
 
@@ -393,9 +396,10 @@ double bus_bandwidth(const Case& c, Seconds time) {
 
 std::string case_name(const Case& c) {
   if (c.metric) {
-    return fmt::format("{}/{}{}{}", name_of(c.operation), c.metric->name,
-                       c.metric->higher_is_better ? "/" : "",
-                       c.metric->higher_is_better ? kHigherIsBetter : "");
+    std::string name = fmt::format("{}/{}", name_of(c.operation), c.metric->name);
+    if (c.metric->higher_is_better) name += fmt::format("/{}", kHigherIsBetter);
+    if (!c.metric->at.empty()) name += "/" + c.metric->at;
+    return name;
   }
   if (c.training) {
     return fmt::format("{}/{}/np{}{}", name_of(c.operation), leading_text(*c.training), c.ranks,

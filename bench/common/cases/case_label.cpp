@@ -82,7 +82,7 @@ std::string training_label(const Case& definition) {
 }
 
 std::string curve_label(const Case& definition) {
-  if (definition.metric) return definition.metric->name;
+  if (definition.metric) return metric_label(*definition.metric);
   std::string label(name_of(definition.operation));
   if (definition.training) return label + " " + training_fields(definition);
   for (const std::string& each : unusual_parameters(definition)) label += " " + each;
@@ -124,7 +124,7 @@ std::string spoken_curve(const Case& definition, std::string_view ranks) {
 }
 
 std::string spoken_case(const Case& definition, std::string_view ranks) {
-  if (definition.metric) return definition.metric->name;
+  if (definition.metric) return metric_label(*definition.metric);
   if (definition.training) return "the GPT-2 step in " + training_label(definition);
   return fmt::format("{} of {}{}", spoken_pair(definition, ranks), readable_bytes(definition.size),
                      spoken_parameters(definition));

@@ -91,16 +91,17 @@ std::optional<json::Node> head_of(const json::Document& line) {
 
 /// Drops the numbers of a command's run whose own line, the last of it, was cut off.
 void drop_cut_run(Record& record) {
-  const auto is_of = [](const Sample& sample, const std::string& variant, const ProgramRun& run) {
-    return run.variant == variant && run.round == sample.launch + 1 && !run.warm_up;
+  const auto is_of = [](const Sample& sample, const CaseResult& result, const ProgramRun& run) {
+    const std::string& variant = result.variants[static_cast<std::size_t>(sample.variant)].variant;
+    return run.variant == variant && run.round == sample.launch + 1 && !run.warm_up &&
+           result.definition.metric && run.at == result.definition.metric->at;
   };
   for (CaseResult& result : record.cases) {
     std::erase_if(result.samples, [&](const Sample& sample) {
       const auto place = static_cast<std::size_t>(sample.variant);
       return place < result.variants.size() &&
-             std::ranges::none_of(record.runs, [&](const ProgramRun& run) {
-               return is_of(sample, result.variants[place].variant, run);
-             });
+             std::ranges::none_of(
+                 record.runs, [&](const ProgramRun& run) { return is_of(sample, result, run); });
     });
   }
 }

@@ -163,6 +163,9 @@ constexpr WarningRow kRows[] = {
      "let the program print more digits of it"},
     {few_runs, "few-runs", Origin::derived, Weight::doubtful, ExitCode::success,
      "ask for more with --rounds: with four of each variant it is 1 of 35 cases"},
+    {control_differs, "control-differs", Origin::derived, Weight::doubtful, ExitCode::success,
+     "give smaller differences no meaning; one control in 20 differs by chance: run again, with "
+     "more --rounds or on a quieter machine"},
     {rate_unmarked, "rate-unmarked", Origin::run, Weight::doubtful, ExitCode::success,
      "add --higher-is-better, or --higher-is-better=NAME for one metric of several"},
     {matches_differ, "matches-differ", Origin::derived, Weight::doubtful, ExitCode::success,

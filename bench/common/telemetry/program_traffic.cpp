@@ -40,11 +40,27 @@ std::vector<std::string> pairs_by(const std::string& transport,
 
 }  // namespace
 
+namespace {
+
+bool counts(const ProgramRun& run, const std::string& variant) {
+  return run.variant == variant && !run.warm_up && run.failure.empty();
+}
+
+}  // namespace
+
 std::vector<RunEvidence> counted_runs(const Record& record, const std::string& variant) {
   std::vector<RunEvidence> runs;
   for (const ProgramRun& run : record.runs) {
-    const bool counts = run.variant == variant && !run.warm_up && run.failure.empty();
-    if (counts) runs.push_back(run.evidence);
+    if (counts(run, variant)) runs.push_back(run.evidence);
+  }
+  return runs;
+}
+
+std::vector<RunEvidence> counted_runs(const Record& record, const std::string& variant,
+                                      const std::string& at) {
+  std::vector<RunEvidence> runs;
+  for (const ProgramRun& run : record.runs) {
+    if (counts(run, variant) && run.at == at) runs.push_back(run.evidence);
   }
   return runs;
 }

@@ -223,6 +223,7 @@ EndedRuns ended_runs(const Record& record, const CaseResult& result, std::size_t
   EndedRuns ended;
   for (const ProgramRun& run : record.runs) {
     if (run.variant != result.variants[variant].variant || run.warm_up) continue;
+    if (result.definition.metric && run.at != result.definition.metric->at) continue;
     ++ended.all;
     ended.failed += run.failure.empty() ? 0 : 1;
   }

@@ -183,7 +183,7 @@ bool no_metric_differs(const Record& record, const std::string& variant) {
 bool is_like_first(const Record& record, const Variant& variant) {
   constexpr const char* kGpus = "CUDA_VISIBLE_DEVICES";
   const Variant& first = record.settings.variants.front();
-  return variant.nccl == first.nccl &&
+  return !variant.is_control && variant.nccl == first.nccl &&
          value_of(variant.environment, kGpus) == value_of(first.environment, kGpus) &&
          no_metric_differs(record, variant.name);
 }
@@ -247,7 +247,7 @@ void warn_of_few_digits(Record& record) {
           WarningCode::few_digits,
           fmt::format("{} is printed in steps of {} of its value: no smaller difference can be "
                       "seen, however many runs there are",
-                      result.definition.metric->name,
+                      case_label(result.definition),
                       percent_of_digits(rounding_of(result, each.variant)))));
       break;
     }
@@ -284,6 +284,31 @@ void warn_of_few_runs(Record& record) {
   }
 }
 
+/// Warns where the control is shown to differ from the variant that it runs as, in the metric that
+/// the answer is about: the first that was asked for, else the time.
+void warn_of_control(Record& record) {
+  const std::vector<Variant>& variants = record.settings.variants;
+  const auto control = std::ranges::find(variants, true, &Variant::is_control);
+  const auto place = static_cast<std::size_t>(control - variants.begin());
+  std::string metric;
+  std::vector<std::string> differing;
+  for (const CaseResult& result : record.cases) {
+    if (metric.empty() && decides_rounds(record, result.definition)) {
+      metric = result.definition.metric->name;
+    }
+    if (result.definition.metric->name != metric || place >= result.variants.size()) continue;
+    if (!is_change(judge_variants(record, result, place).verdict)) continue;
+    const auto own = std::ranges::find(result.ratios, control->name, &RatioResult::variant);
+    differing.push_back(fmt::format("{} by {}", case_label(result.definition),
+                                    percent_of_digits(std::abs(own->ratio.value - 1.0))));
+  }
+  if (differing.empty()) return;
+  record.warnings.push_back(
+      warning_of(WarningCode::control_differs,
+                 fmt::format("{} runs as {} does, and yet they differ: {}", control->name,
+                             variants.front().name, fmt::join(differing, ", "))));
+}
+
 /// Matches, or steps, of a variant in a run; absent where it has none.
 std::optional<double> matches_in_a_run(const CaseResult& result, std::size_t variant) {
   std::set<int> runs;
@@ -308,7 +333,7 @@ void warn_of_matches(Record& record) {
       record.warnings.push_back(warning_of(
           WarningCode::matches_differ,
           fmt::format("{} matched {} times in a run with {} and {} times with {}, on average",
-                      result.definition.metric->name, readable_number(*first),
+                      case_label(result.definition), readable_number(*first),
                       result.variants[0].variant, readable_number(*other),
                       result.variants[i].variant)));
     }
@@ -390,6 +415,7 @@ bool decides_rounds(const Record& record, const Case& definition) {
 void judge_program(Record& record) {
   warn_of_forbidden_p2p(record);
   warn_of_few_runs(record);
+  warn_of_control(record);
   warn_of_matches(record);
   warn_of_few_digits(record);
   warn_of_wide_intervals(record);

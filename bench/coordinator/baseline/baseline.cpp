@@ -114,7 +114,8 @@ void warn_of_health(Baseline& baseline, std::span<const CaseLaunches> cases) {
 void add_variants(Baseline& baseline, const NamedRecord& source) {
   const Settings& settings = source.record.settings;
   for (std::size_t i = 0; i < settings.variants.size(); ++i) {
-    const auto& [name, environment, arguments, nccl, worker] = settings.variants[i];
+    const std::string& name = settings.variants[i].name;
+    const Environment& environment = settings.variants[i].environment;
     auto known = std::ranges::find(baseline.variants, name, &BaselineVariant::name);
     if (known == baseline.variants.end()) {
       known = baseline.variants.insert(known, {name, environment});

@@ -271,10 +271,12 @@ std::string path_cell(const Row& row) {
 }
 
 std::string what_is_timed(const CaseComparison& each) {
-  if (is_number(each)) return each.definition.metric->name;
-  const bool has_size = !each.definition.training && !each.definition.metric;
+  if (is_number(each)) return case_label(each.definition);
+  const std::optional<ProgramMetric>& metric = each.definition.metric;
+  const bool has_size = !each.definition.training && !metric;
+  const std::string at = metric && !metric->at.empty() ? " at " + metric->at : "";
   return fmt::format("the same {}{}", spoken_operation(each.definition),
-                     has_size ? " of " + readable_bytes(each.definition.size) : "");
+                     has_size ? " of " + readable_bytes(each.definition.size) : at);
 }
 
 /// Shows times, bandwidths and paths of either side.

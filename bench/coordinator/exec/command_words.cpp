@@ -16,8 +16,6 @@
 namespace linkgain {
 namespace {
 
-constexpr std::string_view kArguments = "{args}";
-
 /// Takes one text apart.
 class WordReader {
  public:
@@ -392,15 +390,18 @@ std::vector<std::string> split_words(std::string_view text, const std::string& o
 }
 
 std::string filled_in(std::string_view text, const Placeholders& placeholders) {
-  const std::array<std::pair<std::string_view, std::string>, 3> known{
+  const std::string axis = placeholders.axis.empty() ? "" : "{" + placeholders.axis + "}";
+  const std::array<std::pair<std::string_view, std::string>, 4> known{
       {{"{variant}", placeholders.variant},
        {"{round}", fmt::to_string(placeholders.round)},
-       {kArguments, quoted_words(placeholders.arguments)}}};
+       {kArguments, quoted_words(placeholders.arguments)},
+       {axis, placeholders.value}}};
   std::string result;
   while (!text.empty()) {
     const bool is_variable = result.ends_with('$');
-    const auto* const match = std::ranges::find_if(
-        known, [&](const auto& each) { return !is_variable && text.starts_with(each.first); });
+    const auto* const match = std::ranges::find_if(known, [&](const auto& each) {
+      return !is_variable && !each.first.empty() && text.starts_with(each.first);
+    });
     if (match == known.end()) {
       result += text.front();
       text.remove_prefix(1);
@@ -415,10 +416,9 @@ std::string filled_in(std::string_view text, const Placeholders& placeholders) {
 std::vector<std::string> filled_in(const std::vector<std::string>& words,
                                    const Placeholders& placeholders) {
   std::vector<std::string> result;
-  const std::vector<std::string>& arguments = placeholders.arguments;
   for (const std::string& word : words) {
     if (word == kArguments) {
-      result.insert(result.end(), arguments.begin(), arguments.end());
+      for (const std::string& each : placeholders.arguments) result.push_back(each);
     } else {
       result.push_back(filled_in(word, placeholders));
     }
@@ -426,11 +426,11 @@ std::vector<std::string> filled_in(const std::vector<std::string>& words,
   return result;
 }
 
-bool places_arguments(const std::vector<std::string>& words) {
-  return std::ranges::any_of(words, [](const std::string& word) {
-    std::size_t place = word.find(kArguments);
+bool has_placeholder(const std::vector<std::string>& words, std::string_view placeholder) {
+  return std::ranges::any_of(words, [=](const std::string& word) {
+    std::size_t place = word.find(placeholder);
     while (place != std::string::npos && place > 0 && word[place - 1] == '$') {
-      place = word.find(kArguments, place + 1);
+      place = word.find(placeholder, place + 1);
     }
     return place != std::string::npos;
   });

@@ -21,6 +21,7 @@
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
+#include "linkgain/exec/received_variables.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nvml.hpp"
@@ -49,9 +50,9 @@ class Rounds {
         journal_(journal),
         observer_(observer),
         received_(all_received(plan)),
-        failures_(plan.variants.size()),
-        runs_(plan.variants.size()),
-        seconds_(plan.variants.size()) {
+        failures_(static_cast<std::size_t>(arm_count(plan))),
+        runs_(failures_.size()),
+        seconds_(failures_.size()) {
     for (const Case& definition : plan.cases) {
       CaseResult& result = record.cases.emplace_back();
       result.definition = definition;
@@ -59,7 +60,7 @@ class Rounds {
         result.variants.emplace_back().variant = variant.name;
       }
     }
-    steps_ = static_cast<int>(plan.variants.size()) * (plan.warm_up + plan.rounds);
+    steps_ = arm_count(plan) * (plan.warm_up + plan.rounds);
   }
 
   void carry_out() {
@@ -79,7 +80,7 @@ class Rounds {
             "{}: the interval is wider than ±{} of the ratio, so {}", metric,
             percent_of_digits(asked),
             more == 1 ? "one more round follows" : fmt::format("{} more rounds follow", more)));
-        steps_ += more * variant_count();
+        steps_ += more * arm_count(plan_);
         stopped = run_rounds(plan_.rounds + 1, plan_.rounds + more);
       }
     }
@@ -89,7 +90,10 @@ class Rounds {
 
  private:
   int variant_count() const { return static_cast<int>(plan_.variants.size()); }
-  bool is_out(int variant) const { return failures_[static_cast<std::size_t>(variant)] >= 2; }
+  std::size_t arm_at(const RunPlace& place) const {
+    return static_cast<std::size_t>(arm_of(plan_, place));
+  }
+  bool is_out(const RunPlace& place) const { return failures_[arm_at(place)] >= 2; }
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   bool read_errors();
@@ -102,7 +106,7 @@ class Rounds {
   bool fits(int runs) const;
   StopReason run_rounds(int first, int last);
   bool has_nothing_to_compare() const;
-  bool is_due(int variant) const;
+  bool is_due(const RunPlace& place) const;
   void run(const RunPlace& place, int position);
   Warning lost_run(const RunReport& report) const;
   void keep(const RunReport& report, int position);
@@ -110,6 +114,7 @@ class Rounds {
                    int position);
   void warn_of_missing(const std::string& run, const std::string& metric, const std::string& why);
   void warn_of_waiting(const RunReport& report);
+  bool has_given(const std::string& metric) const;
   bool lacks_metric() const;
   bool fails_everywhere() const;
   /// Rounds that a metric needs beyond those that were asked for.
@@ -131,14 +136,14 @@ class Rounds {
   std::vector<Environment> received_;  ///< by variant, an empty value where one reaches no program
   std::set<std::pair<int, std::string>> arrived_;  ///< variables of variants that programs had
   Clock::time_point start_ = Clock::now();
-  std::vector<int> failures_;  ///< in a row, by variant
-  std::vector<int> runs_;      ///< begun, without warm-ups, by variant
+  std::vector<int> failures_;  ///< in a row, by arm
+  std::vector<int> runs_;      ///< begun, without warm-ups, by arm
   /// Runs that lack a metric for a reason.
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> missing_;
   std::vector<std::string> waiting_;  ///< runs whose program waited for linkgain
   double longest_wait_ = 0.0;         ///< of these, as a share of the run's time
   double longest_ = 0.0;              ///< of all runs
-  std::vector<double> seconds_;       ///< of the last run with all around it, by variant
+  std::vector<double> seconds_;       ///< of the last run with all around it, by arm
   std::optional<double> running_since_;
   int step_ = 0;
   int steps_ = 0;
@@ -237,6 +242,7 @@ void Rounds::keep(const RunReport& report, int position) {
   seen.variant = plan_.variants[static_cast<std::size_t>(report.place.variant)].name;
   seen.round = report.place.round;
   seen.warm_up = report.place.warm_up;
+  seen.at = place_on_axis(plan_, report.place);
   seen.failure = report.failure.value_or("");
   seen.evidence = report.evidence;
   const auto time = report.values.find(std::string(ProgramMetric::kTime));
@@ -260,6 +266,7 @@ void Rounds::keep(const RunReport& report, int position) {
   warn_of_waiting(report);
   for (std::size_t i = 0; i < record_.cases.size(); ++i) {
     CaseResult& result = record_.cases[i];
+    if (result.definition.metric->at != seen.at) continue;
     const std::string& name = result.definition.metric->name;
     const auto values = report.values.find(name);
     const bool found = values != report.values.end() && values->second.missing.empty();
@@ -279,17 +286,17 @@ void Rounds::run(const RunPlace& place, int position) {
   const RunReport report = world_.run(place, [&] { observer_.running(pace(), place); });
   running_since_.reset();
   ++step_;
-  const auto variant = static_cast<std::size_t>(place.variant);
+  const std::size_t arm = arm_at(place);
   longest_ = std::max(longest_, elapsed() - before);
-  seconds_[variant] = elapsed() - before;
-  failures_[variant] = report.failure ? failures_[variant] + 1 : 0;
+  seconds_[arm] = elapsed() - before;
+  failures_[arm] = report.failure ? failures_[arm] + 1 : 0;
   keep(report, position);
   journal_.write_program_run(record_.runs.back());  // last: a cut journal has it with its numbers
   observer_.finished(pace(), report);
   if (read_errors()) journal_.write_head(record_);
-  if (failures_[variant] == 2) {
+  if (failures_[arm] == 2) {
     observer_.note(
-        fmt::format("{} failed twice in a row and is not run again", plan_.variants[variant].name));
+        fmt::format("{} failed twice in a row and is not run again", spoken_arm(plan_, place)));
   }
 }
 
@@ -363,47 +370,53 @@ void Rounds::note_received(const RunReport& report) {
 
 void Rounds::warm_up() {
   for (int turn = 1; turn <= plan_.warm_up; ++turn) {
-    for (int variant = 0; variant < variant_count(); ++variant) {
-      if (is_out(variant)) continue;
-      if (!fits(1 + variant_count())) {
+    for (int arm = 0; arm < arm_count(plan_); ++arm) {
+      const RunPlace place = place_of(plan_, arm, turn, true);
+      if (is_out(place)) continue;
+      if (!fits(1 + arm_count(plan_))) {
         observer_.note("the budget leaves no time for more warm-ups");
         return;
       }
-      observer_.running(pace(), {variant, turn, true});
-      run({variant, turn, true}, variant);
+      observer_.running(pace(), place);
+      run(place, arm);
     }
   }
 }
 
-/// Tells whether fewer than two variants are left and what is left has had its first run.
+/// Tells whether fewer than two variants are left, at any value, and what is left has had its first
+/// run.
 bool Rounds::has_nothing_to_compare() const {
-  int left = 0;
-  for (int variant = 0; variant < variant_count(); ++variant) {
-    if (is_out(variant)) continue;
-    if (runs_[static_cast<std::size_t>(variant)] == 0) return false;
-    ++left;
+  const auto controls = std::ranges::count(plan_.variants, true, &Variant::is_control);
+  std::map<int, int> left;  // by value, of variants that are compared
+  for (int arm = 0; arm < arm_count(plan_); ++arm) {
+    const RunPlace place = place_of(plan_, arm, 1);
+    if (is_out(place)) continue;
+    if (runs_[arm_at(place)] == 0) return false;
+    const Variant& variant = plan_.variants[static_cast<std::size_t>(place.variant)];
+    if (!variant.is_control) ++left[place.value];
   }
-  return left < std::min(2, variant_count());
+  const int least = std::min(2, variant_count() - static_cast<int>(controls));
+  return std::ranges::none_of(left, [=](const auto& each) { return each.second >= least; });
 }
 
-/// Tells whether there is time for another run of the variant. Each has a first one, whatever the
+/// Tells whether there is time for another run of the arm. Each has a first one, whatever the
 /// budget.
-bool Rounds::is_due(int variant) const {
-  if (runs_[static_cast<std::size_t>(variant)] == 0) return true;
+bool Rounds::is_due(const RunPlace& place) const {
+  if (runs_[arm_at(place)] == 0) return true;
   return fits(1 + static_cast<int>(std::ranges::count(runs_, 0)));
 }
 
 StopReason Rounds::run_rounds(int first, int last) {
   bool out_of_time = false;
   for (const RunPlace& place : shuffled_rounds(plan_, first, last)) {
-    if (is_out(place.variant)) continue;
-    if (!is_due(place.variant)) {
+    if (is_out(place)) continue;
+    if (!is_due(place)) {
       out_of_time = true;
       continue;
     }
     const int position = std::accumulate(runs_.begin(), runs_.end(), 0);
     observer_.running(pace(), place);
-    ++runs_[static_cast<std::size_t>(place.variant)];
+    ++runs_[arm_at(place)];
     run(place, position);
     if (position + 1 == variant_count() && lacks_metric()) return StopReason::skipped;
     if (fails_everywhere()) return StopReason::skipped;
@@ -413,12 +426,19 @@ StopReason Rounds::run_rounds(int first, int last) {
   return variant_count() > 1 ? StopReason::out_of_rounds : StopReason::nothing_to_compare;
 }
 
+/// Tells whether a run gave the metric, at whichever value.
+bool Rounds::has_given(const std::string& metric) const {
+  return std::ranges::any_of(record_.cases, [&](const CaseResult& result) {
+    return result.definition.metric->name == metric && !result.samples.empty();
+  });
+}
+
 /// Tells whether runs ended well and none gave a metric that was asked for, so that more of them
 /// would not either.
 bool Rounds::lacks_metric() const {
-  if (record_.cases.front().samples.empty()) return false;
-  const auto lacking = std::ranges::find_if(record_.cases, [](const CaseResult& result) {
-    return result.samples.empty() && !is_start_up(result.definition);
+  if (!has_given(std::string(ProgramMetric::kTime))) return false;
+  const auto lacking = std::ranges::find_if(record_.cases, [&](const CaseResult& result) {
+    return !is_start_up(result.definition) && !has_given(result.definition.metric->name);
   });
   if (lacking == record_.cases.end()) return false;
   observer_.note(fmt::format("no run gave {}, so the command is not run again",
@@ -454,7 +474,7 @@ Rounds::More Rounds::rounds_worth_more() const {
       const double width = relative_half_width(each.ratio).value_or(0.0);
       if (std::pow(width / asked, 2) <= factor) continue;
       factor = std::pow(width / asked, 2);
-      most = {0, result.definition.metric->name, asked};
+      most = {0, metric_label(*result.definition.metric), asked};
     }
   }
   most.rounds = static_cast<int>(std::ceil(std::min(1.0, factor - 1.0) * plan_.rounds));
@@ -548,7 +568,8 @@ ExitCode conclude(Record& record) {
     for (std::size_t i = 0; i < result.variants.size(); ++i) {
       if (has_samples(result, i)) continue;
       VariantResult& variant = result.variants[i];
-      const bool was_run = !counted_runs(record, variant.variant).empty();
+      const bool was_run =
+          !counted_runs(record, variant.variant, result.definition.metric->at).empty();
       variant.skipped = Skip{.refusal = was_run ? "no run gave it" : "no run of it ended well"};
     }
   }

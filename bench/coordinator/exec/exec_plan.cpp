@@ -14,13 +14,11 @@
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/protocol/protocol.hpp"
-#include "linkgain/record/recorded_variables.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/statistics/balanced_order.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/telemetry/host.hpp"
-#include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {
 namespace {
@@ -221,17 +219,62 @@ OutputRequest read_output(const ExecOptions& options) {
   return request;
 }
 
+int value_count(const ExecPlan& plan) {
+  return plan.axis ? static_cast<int>(plan.axis->values.size()) : 1;
+}
+
 std::vector<Case> cases_of(const ExecPlan& plan) {
-  std::vector<Case> cases{program_case({})};
+  std::vector<ProgramMetric> metrics{{}};
   const bool reads = !plan.output.metrics.empty() || plan.output.step;
-  if (reads || plan.server) {
-    cases.push_back(program_case({.name = std::string(ProgramMetric::kStartUp)}));
-  }
-  for (const MetricRequest& each : plan.output.metrics) cases.push_back(program_case(each.metric));
-  if (plan.output.step) {
-    cases.push_back(program_case({.name = std::string(ProgramMetric::kStep)}));
+  if (reads || plan.server) metrics.push_back({.name = std::string(ProgramMetric::kStartUp)});
+  for (const MetricRequest& each : plan.output.metrics) metrics.push_back(each.metric);
+  if (plan.output.step) metrics.push_back({.name = std::string(ProgramMetric::kStep)});
+  std::vector<Case> cases;
+  for (ProgramMetric& metric : metrics) {
+    for (int value = 0; value < value_count(plan); ++value) {
+      metric.at = place_on_axis(plan, {.value = value});
+      cases.push_back(program_case(metric));
+    }
   }
   return cases;
+}
+
+/// Gives what runs as the first variant does.
+Variant control_of(const std::vector<Variant>& variants) {
+  constexpr const char* kName = "control";
+  if (std::ranges::count(variants, kName, &Variant::name) > 0) {
+    throw UsageError("--control: a variant is called control already", "give it another name");
+  }
+  Variant control = variants.front();
+  control.name = kName;
+  control.is_control = true;
+  return control;
+}
+
+/// Reads the axis, whose name must stand somewhere, and not where nothing replaces it.
+std::optional<RunAxis> read_axis(const ExecOptions& options, const ExecPlan& plan) {
+  if (options.axis.empty()) return std::nullopt;
+  RunAxis axis = parse_axis(options.axis);
+  const std::string placeholder = "{" + axis.name + "}";
+  std::vector<std::string> words = plan.command;
+  if (plan.server) std::ranges::copy(plan.server->command, std::back_inserter(words));
+  words.insert(words.end(), {plan.prepare, plan.cleanup});
+  for (const Variant& each : plan.variants) {
+    std::ranges::copy(each.arguments, std::back_inserter(words));
+    for (const auto& [name, value] : each.environment) {
+      if (value.find(placeholder) == value.npos) continue;
+      throw UsageError(fmt::format("{} in {} of variant {} is not replaced: the variables of a "
+                                   "variant are the same at each value",
+                                   placeholder, name, each.name),
+                       fmt::format("let the command set it: -- env {}={} COMMAND", name, value));
+    }
+  }
+  if (has_placeholder(words, placeholder)) return axis;
+  throw UsageError(
+      fmt::format("--axis {}: {} stands nowhere in the command, --server, --args, "
+                  "--prepare or --cleanup",
+                  options.axis, placeholder),
+      fmt::format("write it where the value goes, as in -- bench --load {}", placeholder));
 }
 
 std::optional<ServerPlan> read_server(const ExecOptions& options, const Environment& environment) {
@@ -250,47 +293,6 @@ std::optional<ServerPlan> read_server(const ExecOptions& options, const Environm
   if (server.command.empty()) throw UsageError("--server names no program");
   require_program(server.command.front(), environment, "--server:");
   return server;
-}
-
-/// Says "loss: last of 'loss=([0-9.]+)', 10 skipped, higher is better".
-std::vector<std::string> metric_texts(const OutputRequest& output) {
-  const std::string skipped = output.skip > 0 ? fmt::format(", {} skipped", output.skip) : "";
-  std::vector<std::string> texts;
-  for (const MetricRequest& each : output.metrics) {
-    texts.push_back(fmt::format("{}: {} of '{}'{}{}", each.metric.name, name_of(output.use),
-                                each.pattern.text(), skipped,
-                                each.metric.higher_is_better ? ", higher is better" : ""));
-  }
-  if (output.step) {
-    texts.push_back(
-        fmt::format("{}: time between '{}'{}", ProgramMetric::kStep, output.step->text(), skipped));
-  }
-  return texts;
-}
-
-std::map<std::string, std::string> units_of(const OutputRequest& output) {
-  std::map<std::string, std::string> units;
-  for (const MetricRequest& each : output.metrics) {
-    if (!each.metric.unit.empty()) units.emplace(each.metric.name, each.metric.unit);
-  }
-  return units;
-}
-
-/// Lists what exec sets for a command of the variant where `environment` is there already.
-Environment variables_set(const Variant& variant, const Environment& environment) {
-  constexpr const char* kUnbuffered = "PYTHONUNBUFFERED";
-  Environment variables = variant.environment;
-  if (!environment.contains(kUnbuffered)) variables.try_emplace(kUnbuffered, "1");
-  return variables;
-}
-
-/// Says "NCCL_P2P_DISABLE=1 CUDA_VISIBLE_DEVICES=0,1 ", or nothing.
-std::string assignments_before(const Environment& environment) {
-  std::string text;
-  for (const auto& [name, value] : environment) {
-    text += fmt::format("{}={} ", name, pasted_word(value));
-  }
-  return text;
 }
 
 /// Refuses a command that gives its work to others and ends at once.
@@ -313,11 +315,13 @@ ExecPlan make_exec_plan(const ExecOptions& options, const Environment& environme
   ExecPlan plan;
   plan.command = options.command;
   plan.variants = read_variants(options);
+  if (options.control) plan.variants.push_back(control_of(plan.variants));
   plan.output = read_output(options);
   plan.server = read_server(options, environment);
-  plan.cases = cases_of(plan);
   plan.prepare = options.prepare;
   plan.cleanup = options.cleanup;
+  plan.axis = read_axis(options, plan);
+  plan.cases = cases_of(plan);
   plan.warm_up = options.warm_up;
   plan.rounds = options.rounds;
   plan.seed = options.seed.value_or(1);
@@ -325,30 +329,55 @@ ExecPlan make_exec_plan(const ExecOptions& options, const Environment& environme
   plan.budget = options.budget;
   plan.timeout = options.timeout;
   plan.silence = options.silence;
-  for (int variant = 0; variant < static_cast<int>(plan.variants.size()); ++variant) {
-    const auto words = command_of(plan, {.variant = variant});
+  for (int arm = 0; arm < arm_count(plan); ++arm) {
+    const RunPlace place = place_of(plan, arm, 1);
+    const auto words = command_of(plan, place);
     require_program(words.empty() ? "" : words.front(), environment, "the command");
     require_waiting(words);
-    if (plan.server) require_waiting(server_of(plan, {.variant = variant}));
+    if (plan.server) require_waiting(server_of(plan, place));
   }
   return plan;
+}
+
+int arm_count(const ExecPlan& plan) {
+  return static_cast<int>(plan.variants.size()) * value_count(plan);
+}
+
+int arm_of(const ExecPlan& plan, const RunPlace& place) {
+  return place.value * static_cast<int>(plan.variants.size()) + place.variant;
+}
+
+RunPlace place_of(const ExecPlan& plan, int arm, int round, bool warm_up) {
+  const auto variants = static_cast<int>(plan.variants.size());
+  return {arm % variants, round, warm_up, arm / variants};
+}
+
+std::string place_on_axis(const ExecPlan& plan, const RunPlace& place) {
+  return plan.axis ? plan.axis->at(place.value) : "";
+}
+
+std::string spoken_arm(const ExecPlan& plan, const RunPlace& place) {
+  const std::string& name = plan.variants.at(static_cast<std::size_t>(place.variant)).name;
+  return plan.axis ? fmt::format("{} at {}", name, place_on_axis(plan, place)) : name;
 }
 
 std::vector<RunPlace> shuffled_rounds(const ExecPlan& plan, int first, int last) {
   // Another seed for rounds that are added, or they would repeat the order of the first ones.
   const unsigned seed = plan.seed + static_cast<unsigned>(first - 1);
+  const auto arms = static_cast<std::size_t>(arm_count(plan));
   std::vector<RunPlace> order;
-  for (const auto& [variant, time] : shuffled_order(plan.variants.size(), last - first + 1, seed)) {
-    order.push_back({variant, first + time, false});
+  for (const auto& [arm, time] : shuffled_order(arms, last - first + 1, seed)) {
+    order.push_back(place_of(plan, arm, first + time));
   }
   return order;
 }
 
 std::vector<RunPlace> run_order(const ExecPlan& plan) {
-  const auto variants = static_cast<int>(plan.variants.size());
   std::vector<RunPlace> order;
   for (int turn = 1; turn <= plan.warm_up; ++turn) {
-    for (int variant = 0; variant < variants; ++variant) order.push_back({variant, turn, true});
+    for (int arm = 0; arm < arm_count(plan); ++arm) {
+      order.push_back(place_of(plan, arm, turn, true));
+    }
   }
   std::ranges::copy(shuffled_rounds(plan, 1, plan.rounds), std::back_inserter(order));
   return order;
@@ -356,16 +385,22 @@ std::vector<RunPlace> run_order(const ExecPlan& plan) {
 
 Placeholders placeholders_of(const ExecPlan& plan, const RunPlace& place) {
   const Variant& variant = plan.variants.at(static_cast<std::size_t>(place.variant));
-  return {.variant = variant.name,
-          .round = place.warm_up ? 0 : place.round,
-          .arguments = variant.arguments};
+  Placeholders placeholders{
+      .variant = variant.is_control ? plan.variants.front().name : variant.name,
+      .round = place.warm_up ? 0 : place.round};
+  if (plan.axis) {
+    placeholders.axis = plan.axis->name;
+    placeholders.value = plan.axis->values.at(static_cast<std::size_t>(place.value));
+  }
+  placeholders.arguments = filled_in(variant.arguments, placeholders);
+  return placeholders;
 }
 
 std::vector<std::string> command_of(const ExecPlan& plan, const RunPlace& place) {
   const Placeholders placeholders = placeholders_of(plan, place);
   std::vector<std::string> words = filled_in(plan.command, placeholders);
-  const bool placed =
-      places_arguments(plan.command) || (plan.server && places_arguments(plan.server->command));
+  const bool placed = has_placeholder(plan.command, kArguments) ||
+                      (plan.server && has_placeholder(plan.server->command, kArguments));
   if (!placed) std::ranges::copy(placeholders.arguments, std::back_inserter(words));
   return words;
 }
@@ -375,8 +410,16 @@ std::vector<std::string> server_of(const ExecPlan& plan, const RunPlace& place) 
 }
 
 std::string name_of(const ExecPlan& plan, const RunPlace& place) {
-  return fmt::format("{}{}{}", plan.variants.at(static_cast<std::size_t>(place.variant)).name,
+  return fmt::format("{}{}{}{}{}", plan.variants.at(static_cast<std::size_t>(place.variant)).name,
+                     plan.axis ? "-" : "", place_on_axis(plan, place),
                      place.warm_up ? ".warm-up-" : "-", place.round);
+}
+
+Environment variables_set(const Variant& variant, const Environment& environment) {
+  constexpr const char* kUnbuffered = "PYTHONUNBUFFERED";
+  Environment variables = variant.environment;
+  if (!environment.contains(kUnbuffered)) variables.try_emplace(kUnbuffered, "1");
+  return variables;
 }
 
 Environment environment_of(const Variant& variant, Environment environment) {
@@ -396,16 +439,6 @@ std::string chooses_nccl_log(const ExecPlan& plan, const RunPlace& place,
   return {};
 }
 
-Environment environment_received(const ExecPlan& plan, int variant,
-                                 const Environment& environment) {
-  const RunPlace place{.variant = variant};
-  const Variant& own = plan.variants.at(static_cast<std::size_t>(variant));
-  Environment inside = received(plan.server ? server_of(plan, place) : command_of(plan, place),
-                                environment_of(own, environment));
-  for (const auto& [name, value] : own.environment) inside.try_emplace(name);
-  return inside;
-}
-
 KnownSecrets secrets_of(const ExecPlan& plan, const Environment& environment) {
   KnownSecrets secrets;
   secrets.add(environment);
@@ -418,183 +451,6 @@ KnownSecrets secrets_of(const ExecPlan& plan, const Environment& environment) {
   secrets.add(plan.prepare);
   secrets.add(plan.cleanup);
   return secrets;
-}
-
-namespace {
-
-/// Masks values where they stand a second time, behind no name that tells.
-void mask_again(Settings& settings, const KnownSecrets& secrets) {
-  const auto mask = [&](std::string& text) { text = secrets.masked(std::move(text)); };
-  const auto mask_values = [&](Environment& environment) {
-    for (auto& [name, value] : environment) mask(value);
-  };
-  std::ranges::for_each(settings.argv, mask);
-  for (Variant& each : settings.variants) {
-    mask_values(each.environment);
-    std::ranges::for_each(each.arguments, mask);
-  }
-  std::ranges::for_each(settings.environment_in_force, mask_values);
-  ProgramPlan& program = settings.program.value();
-  std::ranges::for_each(program.command, mask);
-  std::ranges::for_each(program.metrics, mask);
-  for (std::string* each : {&program.server, &program.prepare, &program.cleanup}) mask(*each);
-}
-
-/// Gives what has NCCL log the variant's connections; nothing where others choose what it logs.
-Environment log_variables_of(const ExecPlan& plan, int variant, const Environment& environment) {
-  const Variant& own = plan.variants.at(static_cast<std::size_t>(variant));
-  const auto by = chooses_nccl_log(plan, {.variant = variant}, environment_of(own, environment));
-  const NcclLogFiles files{.pattern = fmt::format("runs/nccl-{}-ROUND.%h.%p.log", own.name)};
-  return by.empty() ? log_variables(files) : Environment{};
-}
-
-}  // namespace
-
-Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
-                     const Environment& environment) {
-  Settings settings;
-  settings.argv = without_secrets(options.argv);
-  settings.backend = BackendKind::exec;
-  settings.profile = "exec";
-  settings.launches = plan.rounds;
-  settings.precision = plan.ci_width;
-  settings.budget = plan.budget;
-  settings.label = options.label;
-  for (const Variant& variant : plan.variants) {
-    Variant& shown = settings.variants.emplace_back(variant);
-    shown.environment = without_secrets(variant.environment);
-    shown.arguments = without_secrets(variant.arguments);
-    Environment& in_force = settings.environment_in_force.emplace_back();
-    const auto place = static_cast<int>(settings.variants.size()) - 1;
-    Environment given = environment;
-    given.merge(log_variables_of(plan, place, environment));
-    for (const auto& [name, value] : environment_received(plan, place, given)) {
-      if (may_be_recorded(name) || variant.environment.contains(name)) {
-        in_force[name] = value;
-      }
-    }
-    in_force = without_secrets(in_force);
-  }
-  settings.program = ProgramPlan{.command = without_secrets(plan.command),
-                                 .server = without_secrets(options.server),
-                                 .prepare = without_secrets(plan.prepare),
-                                 .cleanup = without_secrets(plan.cleanup),
-                                 .metrics = metric_texts(plan.output),
-                                 .warm_up = plan.warm_up,
-                                 .units = units_of(plan.output)};
-  mask_again(settings, secrets_of(plan, environment));
-  return settings;
-}
-
-namespace {
-
-std::string shell_line(const std::string& command, const Placeholders& placeholders) {
-  return "sh -c " + pasted_word(without_secrets(filled_in(command, placeholders)));
-}
-
-}  // namespace
-
-namespace {
-
-/// Gives the words that start the variant's program.
-std::vector<std::string> words_of(const ExecPlan& plan, int variant) {
-  const RunPlace place{.variant = variant};
-  return plan.server ? server_of(plan, place) : command_of(plan, place);
-}
-
-}  // namespace
-
-std::optional<Warning> compose_warning(const ExecPlan& plan) {
-  std::set<std::string> names;
-  for (std::size_t i = 0; i < plan.variants.size(); ++i) {
-    if (!starts_with_compose(words_of(plan, static_cast<int>(i)))) continue;
-    for (const auto& [name, value] : plan.variants[i].environment) names.insert(name);
-  }
-  if (names.empty()) return std::nullopt;
-  const std::string all = fmt::format("{}", fmt::join(names, ", "));
-  return Warning{
-      name_of(WarningCode::exec_compose),
-      fmt::format("compose passes on only what environment: of its file lists; variants set {}",
-                  all),
-      fmt::format("list them there, without values: environment: [{}]", all)};
-}
-
-std::optional<Warning> container_warning(const ExecPlan& plan,
-                                         const std::vector<Environment>& received) {
-  std::set<std::string> names;
-  bool is_set_by_command = false;
-  bool is_in_container = false;
-  for (std::size_t i = 0; i < plan.variants.size(); ++i) {
-    for (const auto& [name, value] : plan.variants[i].environment) {
-      if (received[i].at(name) == value) continue;
-      names.insert(name);
-      is_set_by_command = is_set_by_command || !received[i].at(name).empty();
-      is_in_container = is_in_container || starts_container(words_of(plan, static_cast<int>(i)));
-    }
-  }
-  if (names.empty()) return std::nullopt;
-  const std::string all = fmt::format("{}", fmt::join(names, ", "));
-  const bool is_p2p = std::ranges::any_of(names, [](const std::string& name) {
-    return name.starts_with("NCCL_P2P_") || name == kPreload;
-  });
-  Warning warning = warning_of(
-      WarningCode::exec_container,
-      fmt::format("{} of the variants {} not reach the program{}", all,
-                  names.size() == 1 ? "does" : "do", is_p2p ? ", so P2P was not switched" : ""));
-  warning.advice =
-      is_set_by_command ? fmt::format("give the command no values for {}", all)
-      : is_in_container
-          ? fmt::format("pass it on, before the image: -e {}", fmt::join(names, " -e "))
-          : fmt::format("pass it on, as by sudo --preserve-env={}, or set it in the script",
-                        fmt::join(names, ","));
-  return warning;
-}
-
-std::vector<Environment> all_received(const ExecPlan& plan) {
-  std::vector<Environment> received;
-  for (int variant = 0; variant < std::ssize(plan.variants); ++variant) {
-    received.push_back(environment_received(plan, variant, {}));
-  }
-  return received;
-}
-
-std::vector<Warning> warnings_of(const ExecPlan& plan) {
-  std::vector<Warning> warnings;
-  for (const auto& warning : {compose_warning(plan), container_warning(plan, all_received(plan))}) {
-    if (warning) warnings.push_back(*warning);
-  }
-  return warnings;
-}
-
-std::string dry_run_text(const ExecPlan& plan, const Environment& environment) {
-  std::string text;
-  for (const std::string& note : plan.output.notes) text += fmt::format("# {}\n", visible(note));
-  for (int i = 0; i < std::ssize(plan.variants); ++i) {
-    const std::string log = assignments_before(log_variables_of(plan, i, environment));
-    const std::string& name = plan.variants[static_cast<std::size_t>(i)].name;
-    if (!log.empty())
-      text += fmt::format("# {}for {}, too: NCCL's log tells its path\n", log, name);
-  }
-  for (const RunPlace& place : run_order(plan)) {
-    const Variant& variant = plan.variants[static_cast<std::size_t>(place.variant)];
-    const Placeholders placeholders = placeholders_of(plan, place);
-    const std::string before =
-        assignments_before(without_secrets(variables_set(variant, environment)));
-    text += fmt::format("# {} {}: {}\n", place.warm_up ? "warm-up" : "round", place.round,
-                        variant.name);
-    if (!plan.prepare.empty()) {
-      text += fmt::format("{}{}\n", before, shell_line(plan.prepare, placeholders));
-    }
-    if (plan.server) {
-      text +=
-          fmt::format("{}{} &\n", before, pasted_command(without_secrets(server_of(plan, place))));
-    }
-    text += fmt::format("{}{}\n", before, pasted_command(without_secrets(command_of(plan, place))));
-    if (!plan.cleanup.empty()) {
-      text += fmt::format("{}{}\n", before, shell_line(plan.cleanup, placeholders));
-    }
-  }
-  return secrets_of(plan, environment).masked(std::move(text));
 }
 
 }  // namespace linkgain

@@ -24,6 +24,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/exec/engine_lines.hpp"
+#include "linkgain/exec/received_variables.hpp"
 #include "linkgain/process/job_reaper.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/tables/escaping.hpp"

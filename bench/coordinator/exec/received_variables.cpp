@@ -1,15 +1,28 @@
+#include "linkgain/exec/received_variables.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 
 #include "linkgain/exec/command_words.hpp"
-#include "linkgain/exec/program_run.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/watch/program_evidence.hpp"
 
 namespace linkgain {
 namespace {
 
 using SeenProcesses = std::vector<SeenProcess>;
+
+/// Gives the words that start the variant's program.
+std::vector<std::string> words_of(const ExecPlan& plan, const RunPlace& place) {
+  return plan.server ? server_of(plan, place) : command_of(plan, place);
+}
 
 /// Gives the variables of the program that the process is or starts. Where its own cannot be read
 /// they are what its parent passes on, at last what the command's words leave of what it was given.
@@ -43,11 +56,83 @@ std::vector<Environment> environments_of_program(const SeenProcesses& all,
 
 }  // namespace
 
+Environment environment_received(const ExecPlan& plan, int variant,
+                                 const Environment& environment) {
+  const RunPlace place{.variant = variant};
+  const Variant& own = plan.variants.at(static_cast<std::size_t>(variant));
+  Environment inside = received(words_of(plan, place), environment_of(own, environment));
+  for (const auto& [name, value] : own.environment) inside.try_emplace(name);
+  return inside;
+}
+
+std::optional<Warning> compose_warning(const ExecPlan& plan) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < plan.variants.size(); ++i) {
+    if (!starts_with_compose(words_of(plan, {.variant = static_cast<int>(i)}))) continue;
+    for (const auto& [name, value] : plan.variants[i].environment) names.insert(name);
+  }
+  if (names.empty()) return std::nullopt;
+  const std::string all = fmt::format("{}", fmt::join(names, ", "));
+  return Warning{
+      name_of(WarningCode::exec_compose),
+      fmt::format("compose passes on only what environment: of its file lists; variants set {}",
+                  all),
+      fmt::format("list them there, without values: environment: [{}]", all)};
+}
+
+std::optional<Warning> container_warning(const ExecPlan& plan,
+                                         const std::vector<Environment>& received) {
+  std::set<std::string> names;
+  bool is_set_by_command = false;
+  bool is_in_container = false;
+  for (std::size_t i = 0; i < plan.variants.size(); ++i) {
+    for (const auto& [name, value] : plan.variants[i].environment) {
+      if (received[i].at(name) == value) continue;
+      names.insert(name);
+      is_set_by_command = is_set_by_command || !received[i].at(name).empty();
+      is_in_container =
+          is_in_container || starts_container(words_of(plan, {.variant = static_cast<int>(i)}));
+    }
+  }
+  if (names.empty()) return std::nullopt;
+  const std::string all = fmt::format("{}", fmt::join(names, ", "));
+  const bool is_p2p = std::ranges::any_of(names, [](const std::string& name) {
+    return name.starts_with("NCCL_P2P_") || name == kPreload;
+  });
+  Warning warning = warning_of(
+      WarningCode::exec_container,
+      fmt::format("{} of the variants {} not reach the program{}", all,
+                  names.size() == 1 ? "does" : "do", is_p2p ? ", so P2P was not switched" : ""));
+  warning.advice =
+      is_set_by_command ? fmt::format("give the command no values for {}", all)
+      : is_in_container
+          ? fmt::format("pass it on, before the image: -e {}", fmt::join(names, " -e "))
+          : fmt::format("pass it on, as by sudo --preserve-env={}, or set it in the script",
+                        fmt::join(names, ","));
+  return warning;
+}
+
+std::vector<Environment> all_received(const ExecPlan& plan) {
+  std::vector<Environment> received;
+  for (int variant = 0; variant < std::ssize(plan.variants); ++variant) {
+    received.push_back(environment_received(plan, variant, {}));
+  }
+  return received;
+}
+
+std::vector<Warning> warnings_of(const ExecPlan& plan) {
+  std::vector<Warning> warnings;
+  for (const auto& warning : {compose_warning(plan), container_warning(plan, all_received(plan))}) {
+    if (warning) warnings.push_back(*warning);
+  }
+  return warnings;
+}
+
 std::optional<Environment> received_in_run(const ExecPlan& plan, const RunPlace& place,
                                            const SeenProcesses& all, const Environment& given) {
   const Variant& own = plan.variants.at(static_cast<std::size_t>(place.variant));
-  const std::vector<Environment> seen = environments_of_program(
-      all, received(plan.server ? server_of(plan, place) : command_of(plan, place), given));
+  const std::vector<Environment> seen =
+      environments_of_program(all, received(words_of(plan, place), given));
   if (seen.empty()) return std::nullopt;
   Environment result;
   const auto note = [&](const std::string& name, const std::string& wanted) {

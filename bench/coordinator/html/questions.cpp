@@ -421,16 +421,18 @@ std::string precision_reached(const RunSummary& summary, const Widths& widths) {
   });
   Settings by_default = settings;
   by_default.precision.reset();
-  return fmt::format("Precision: {} of {} reached what was asked for, {}{}.{}", converged,
-                     summary.is_of_program() ? counted(compared, "metric", "metrics")
-                                             : counted(compared, "case", "cases"),
-                     precision_text(settings),
-                     widths.is_more_than_default
-                         ? fmt::format(", instead of the default, {}", precision_text(by_default))
-                         : "",
-                     widths.came_out ? fmt::format(" The answer's intervals are {}.",
-                                                   came_out_text(*widths.came_out))
-                                     : "");
+  return fmt::format(
+      "Precision: {} of {} reached what was asked for, {}{}.{}", converged,
+      summary.is_of_program() && summary.cases.front().definition().metric->at.empty()
+          ? counted(compared, "metric", "metrics")
+          : counted(compared, "case", "cases"),
+      precision_text(settings),
+      widths.is_more_than_default
+          ? fmt::format(", instead of the default, {}", precision_text(by_default))
+          : "",
+      widths.came_out
+          ? fmt::format(" The answer's intervals are {}.", came_out_text(*widths.came_out))
+          : "");
 }
 
 /// Says in how many runs of a program NVLink's counters were read.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <list>
+#include <utility>
 #include <vector>
 
 #include "linkgain/base/text.hpp"
@@ -68,8 +69,10 @@ std::string answer_html(const RunSummary& summary) {
   constexpr std::size_t kMostBesideOthers = 58;  // in a third of a page of 1600 px
   bool is_wide = false;
   const bool is_of_program = summary.is_of_program() && answer.main() != nullptr;
-  for (const Table& table : is_of_program ? std::vector{metrics_table({answer.main()})}
-                                          : answer_tables(summary, answer)) {
+  for (const Table& table :
+       is_of_program
+           ? std::vector{metrics_table(summary.along_axis(*answer.main()->definition().metric))}
+           : answer_tables(summary, answer)) {
     const std::string_view first = is_of_program ? "Each variant" : "Each operation";
     tables += to_html(table, tables.empty() ? first : "Headroom");
     is_wide = is_wide || least_width(table) > kMostBesideOthers;
@@ -171,10 +174,14 @@ std::string program_page(const RunSummary& summary) {
   const Answer answer = answer_of(summary);
   std::vector<Picture> pictures;
   std::vector<const CaseSummary*> others;
+  std::string last = answer.main() == nullptr ? "" : answer.main()->definition().metric->name;
+  const std::string main = last;
   for (const AnswerRow& row : answer.rows) {
-    if (row.of == answer.main()) continue;
+    const ProgramMetric& metric = *row.of->definition().metric;
+    if (metric.name == main) continue;
     others.push_back(row.of);
-    std::ranges::move(metric_pictures(*row.of), std::back_inserter(pictures));
+    if (std::exchange(last, metric.name) == metric.name) continue;
+    std::ranges::move(metric_pictures(summary.along_axis(metric)), std::back_inserter(pictures));
   }
   page.add("pictures", "Other metrics",
            others.empty()

@@ -149,10 +149,16 @@ void add_health(std::vector<Picture>& pictures, const Record& record,
   if (!plot.series.empty()) pictures.push_back(picture_of(plot));
 }
 
+/// Says " at LOAD=8" of a case on an axis.
+std::string place_in_title(const CaseSummary& each) {
+  const std::string& at = each.definition().metric->at;
+  return at.empty() ? "" : " at " + at;
+}
+
 /// Draws what the links' counters saw of each variant's runs.
 std::vector<Picture> traffic_pictures(const CaseSummary& each) {
   RowChart chart{
-      .title = "Bytes over NVLink in a run",
+      .title = "Bytes over NVLink in a run" + place_in_title(each),
       .axis = {"bytes, by the counters of the GPUs' links", Quantity::number, Spacing::linear}};
   for (std::size_t i = 0; i < each.variants.size(); ++i) {
     const std::optional<double>& bytes = each.variants[i].nvlink_bytes;
@@ -164,12 +170,12 @@ std::vector<Picture> traffic_pictures(const CaseSummary& each) {
   return columns_of(chart);
 }
 
-/// Draws how many times as fast each row of the answer is.
-std::vector<Picture> speed_up_pictures(const Answer& answer) {
+/// Draws how many times as fast each row is.
+std::vector<Picture> speed_up_pictures(const std::vector<AnswerRow>& rows) {
   RowChart chart{.title = "Speed-up of what was measured",
                  .axis = {"times as fast", Quantity::ratio, Spacing::logarithmic},
                  .reference = 1.0};
-  for (const AnswerRow& each : answer.rows) {
+  for (const AnswerRow& each : rows) {
     const Comparison* const comparison = each.comparison();
     if (comparison == nullptr || !comparison->has_speed_up()) continue;
     const std::string other = each.of->comparisons.size() == 1
@@ -184,25 +190,33 @@ std::vector<Picture> speed_up_pictures(const Answer& answer) {
   return columns_of(chart);
 }
 
-}  // namespace
+/// Gives the mean of a metric's number and its interval.
+std::pair<double, std::optional<Interval>> mean_of(const ProgramMetric& metric,
+                                                   const VariantSummary& variant) {
+  const double mean = from_sample(metric, *variant.result->time);
+  if (!variant.time_interval) return {mean, std::nullopt};
+  const auto [low, high] = std::minmax({from_sample(metric, Seconds{variant.time_interval->low}),
+                                        from_sample(metric, Seconds{variant.time_interval->high})});
+  return {mean, Interval{low, high}};
+}
 
-std::vector<Picture> metric_pictures(const CaseSummary& each) {
+Quantity quantity_of(const ProgramMetric& metric) {
+  return is_timed(metric) ? Quantity::seconds : Quantity::number;
+}
+
+/// Draws every run of one case.
+std::vector<Picture> runs_pictures(const CaseSummary& each) {
   const ProgramMetric& metric = *each.definition().metric;
-  const Quantity quantity = is_timed(metric) ? Quantity::seconds : Quantity::number;
-  RowChart chart{.title = fmt::format("{}: every run, and the mean", metric.name),
-                 .axis = {name_with_unit(metric), quantity, Spacing::linear}};
+  RowChart chart{.title = fmt::format("{}: every run, and the mean", metric_label(metric)),
+                 .axis = {name_with_unit(metric), quantity_of(metric), Spacing::linear}};
   for (std::size_t i = 0; i < each.variants.size(); ++i) {
     const VariantSummary& variant = each.variants[i];
-    const std::optional<Seconds>& time = variant.result->time;
-    if (!time) continue;
+    if (!variant.result->time) continue;
+    const auto [mean, interval] = mean_of(metric, variant);
     RowChart::Row row{.label = variant_title(each, i),
-                      .value = from_sample(metric, *time),
-                      .text = readable_result(each.definition(), *time)};
-    if (const std::optional<Interval>& interval = variant.time_interval) {
-      const auto [low, high] = std::minmax({from_sample(metric, Seconds{interval->low}),
-                                            from_sample(metric, Seconds{interval->high})});
-      row.interval = Interval{low, high};
-    }
+                      .value = mean,
+                      .interval = interval,
+                      .text = readable_result(each.definition(), *variant.result->time)};
     for (const Sample& sample : each.result->samples) {
       if (static_cast<std::size_t>(sample.variant) != i) continue;
       row.each.push_back(from_sample(metric, sample.time()));
@@ -210,6 +224,69 @@ std::vector<Picture> metric_pictures(const CaseSummary& each) {
     chart.rows.push_back(std::move(row));
   }
   return columns_of(chart);
+}
+
+/// Makes the axis along which values of a metric stand; it is logarithmic where they lie far apart.
+Axis value_axis(const std::vector<const CaseSummary*>& along) {
+  constexpr double kFarApart = 8.0;
+  const auto number = [](const CaseSummary* each) {
+    return *number_on_axis(*each->definition().metric);
+  };
+  const double least = number(along.front());
+  const bool is_wide = least > 0.0 && number(along.back()) >= kFarApart * least;
+  return {axis_of(*along.front()->definition().metric), Quantity::number,
+          is_wide ? Spacing::logarithmic : Spacing::linear};
+}
+
+/// Draws speed-ups and means over values that are numbers, in ascending order.
+std::vector<Picture> axis_plots(const std::vector<const CaseSummary*>& along) {
+  const CaseSummary& first = *along.front();
+  const ProgramMetric& metric = *first.definition().metric;
+  Plot speed_up{.title = fmt::format("Speed-up of {} over {}", metric.name, axis_of(metric)),
+                .x = value_axis(along),
+                .y = {"times as fast", Quantity::ratio, Spacing::logarithmic},
+                .reference = 1.0};
+  Plot means{.title = fmt::format("{} over {}", metric.name, axis_of(metric)),
+             .x = speed_up.x,
+             .y = {name_with_unit(metric), quantity_of(metric), Spacing::linear}};
+  for (std::size_t i = 0; i < first.variants.size(); ++i) {
+    const std::string name = variant_title(first, i);
+    Plot::Series own{.name = name};
+    Plot::Series against{.name = fmt::format("{} against {}", variant_title(first, 0), name),
+                         .style = i};
+    for (const CaseSummary* each : along) {
+      const double x = *number_on_axis(*each->definition().metric);
+      if (each->variants[i].result->time) {
+        const auto [mean, interval] = mean_of(metric, each->variants[i]);
+        own.points.push_back({x, mean, interval});
+      }
+      const Comparison* const comparison = AnswerRow{each, i}.comparison();
+      if (comparison == nullptr || !comparison->has_speed_up()) continue;
+      against.points.push_back({x, comparison->ratio->value, comparison->ratio->interval});
+    }
+    if (!own.points.empty()) means.series.push_back(std::move(own));
+    if (!against.points.empty()) speed_up.series.push_back(std::move(against));
+  }
+  std::vector<Picture> pictures;
+  for (const Plot* each : {&speed_up, &means}) {
+    if (!each->series.empty()) pictures.push_back(picture_of(*each));
+  }
+  return pictures;
+}
+
+}  // namespace
+
+std::vector<Picture> metric_pictures(const std::vector<const CaseSummary*>& along) {
+  if (along.size() == 1) return runs_pictures(*along.front());
+  const auto is_number = [](const CaseSummary* each) {
+    return number_on_axis(*each->definition().metric).has_value();
+  };
+  if (std::ranges::all_of(along, is_number)) return axis_plots(along);
+  std::vector<AnswerRow> rows;
+  for (const CaseSummary* each : along) {
+    for (std::size_t i = 1; i < each->variants.size(); ++i) rows.push_back({each, i});
+  }
+  return speed_up_pictures(rows);
 }
 
 std::string pair_pictures(const RunSummary& summary) {
@@ -250,8 +327,9 @@ std::vector<Picture> answer_pictures(const RunSummary& summary) {
   const Answer answer = answer_of(summary);
   if (answer.main() == nullptr) return {};
   if (summary.is_of_program()) {
-    std::vector<Picture> pictures = metric_pictures(*answer.main());
-    std::ranges::move(traffic_pictures(summary.cases.front()), std::back_inserter(pictures));
+    const ProgramMetric& metric = *answer.main()->definition().metric;
+    std::vector<Picture> pictures = metric_pictures(summary.along_axis(metric));
+    std::ranges::move(traffic_pictures(*answer.main()), std::back_inserter(pictures));
     return pictures;
   }
   const ShownRun run{{}, &summary};
@@ -260,7 +338,7 @@ std::vector<Picture> answer_pictures(const RunSummary& summary) {
       of_training ? training_pictures({&run, 1}) : size_pictures({&run, 1}, answer.main()).answer;
   const bool has_room = of_training && pictures.size() == 1;
   if (pictures.empty() || has_room) {
-    std::ranges::move(speed_up_pictures(answer), std::back_inserter(pictures));
+    std::ranges::move(speed_up_pictures(answer.rows), std::back_inserter(pictures));
   }
   return pictures;
 }

@@ -40,9 +40,10 @@ std::string pair_pictures(const RunSummary& summary);
 /// those without communication only where nothing else is left. Empty without trainings.
 std::vector<Picture> training_pictures(std::span<const ShownRun> runs);
 
-/// Draws the variants' runs of a metric of a program, their means and intervals. Empty where no run
+/// Draws the variants' runs of a metric of a program, their means and intervals; along an axis of
+/// several values the speed-ups, and the means where the values are numbers. Empty where no run
 /// gave it.
-std::vector<Picture> metric_pictures(const CaseSummary& metric);
+std::vector<Picture> metric_pictures(const std::vector<const CaseSummary*>& along);
 
 /// Shows temperature, power and SM clock of every GPU from the first sample to the last.
 std::string health_pictures(const RunSummary& summary);

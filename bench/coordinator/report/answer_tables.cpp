@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
@@ -18,8 +19,8 @@ namespace linkgain {
 
 std::string variant_title(const CaseSummary& each, std::size_t variant) {
   const std::vector<VariantResult>& variants = each.result->variants;
-  if (variants.size() == 2 && variants[0].variant == "p2p" && variants[1].variant == "host" &&
-      each.contrast != Contrast::variant) {
+  if (each.arms() == 2 && variant < 2 && variants[0].variant == "p2p" &&
+      variants[1].variant == "host" && each.contrast != Contrast::variant) {
     return variant == 0 ? "P2P on" : "P2P off";
   }
   return variants[variant].variant;
@@ -237,16 +238,25 @@ std::vector<std::string> path_sentences(const CaseSummary& each) {
 
 Table metrics_table(const std::vector<const CaseSummary*>& metrics, Traffic traffic) {
   const CaseSummary& first = *metrics.front();
-  const bool several = metrics.size() > 1;
-  const std::string& name = first.definition().metric->name;
+  const ProgramMetric& metric = *first.definition().metric;
+  const std::string& name = metric.name;
+  const auto is_of_first = [&](const CaseSummary* each) {
+    return each->definition().metric->name == name;
+  };
+  const bool several = !std::ranges::all_of(metrics, is_of_first);
   RunColumns columns;
   if (several) columns.push_back(label_column({"Metric"}));
+  if (!metric.at.empty()) {
+    columns.push_back({{axis_of(metric)}, [](const RunRow& row) {
+                         return row.variant == 0 ? value_on_axis(*row.definition().metric) : "";
+                       }});
+  }
   columns.push_back({{std::string(words_of(first.contrast).title)},
                      [](const RunRow& row) { return row_name(*row.of, row.variant); }});
   columns.push_back(value_column(several ? "Value" : name == ProgramMetric::kTime ? "Time" : name));
   columns.push_back({{"by NVLink", kRight, true, 4}, [&](const RunRow& row) {
                        const std::optional<double>& bytes = row.summary().nvlink_bytes;
-                       const bool is_here = traffic == Traffic::here && row.of == &first;
+                       const bool is_here = traffic == Traffic::here && is_of_first(row.of);
                        return bytes && is_here ? readable_traffic(*bytes) : "";
                      }});
   columns.push_back({{"Path by log", Table::Alignment::left, true, 3}, [&](const RunRow& row) {
@@ -261,20 +271,23 @@ Table metrics_table(const std::vector<const CaseSummary*>& metrics, Traffic traf
                                   : fmt::to_string(variant.launches);
                      }});
   // The first one's against the row's: with names alone one would take it for the row's own.
-  const bool of_first = first.contrast == Contrast::variant && first.variants.size() > 2;
+  const bool of_first = first.contrast == Contrast::variant && first.arms() > 2;
   for (const RunColumn& each :
        {speed_up_column(of_first ? "Speed-up of " + row_name(first, 0) : "Speed-up", 3),
         interval_column(2)}) {
     columns.push_back({each.column, [cell = each.cell](RunRow row) {
-                         if (row.of->variants.size() == 2) row.variant = 1 - row.variant;
+                         const bool is_pair = row.of->arms() == 2 && !row.summary().is_control;
+                         if (is_pair) row.variant = 1 - row.variant;
                          return cell(row);
                        }});
   }
   columns.front().column.too_long = Table::TooLong::cut;
   std::vector<RunRow> rows;
+  std::string last;
   for (const CaseSummary* each : metrics) {
     for (std::size_t i = 0; i < each->variants.size(); ++i) {
-      rows.push_back({each, i, i == 0 ? each->definition().metric->name : ""});
+      const std::string& own = each->definition().metric->name;
+      rows.push_back({each, i, std::exchange(last, own) == own ? "" : own});
     }
   }
   return table_of(columns, rows, Narrow::as_declared);
@@ -331,10 +344,12 @@ Document answer_notes(const RunSummary& summary) {
   const std::vector<Variant>& variants = record.settings.variants;
   Document document;
   if (summary.is_of_program() && variants.size() > 1) {
+    const auto arms = std::ranges::count(variants, false, &Variant::is_control);
     document.paragraph(fmt::format(
-        "Values are geometric means over runs of the whole command. A speed-up is {} against {}, "
+        "Values are geometric means over runs of the whole command. A speed-up is {} against {}{}, "
         "its interval Welch's.",
-        variants.front().name, variants.size() == 2 ? variants.back().name : "the row's variant"));
+        variants.front().name, arms == 2 ? variants[1].name : "the row's variant",
+        arms == 2 && variants.size() > 2 ? ", in the control's row against that" : ""));
   }
   if (variants.size() > 1) {
     for (const CaseGroup& group : summary.groups) {

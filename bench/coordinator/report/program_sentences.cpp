@@ -13,9 +13,12 @@
 namespace linkgain {
 namespace {
 
-const CaseSummary* find_metric(const RunSummary& summary, std::string_view name) {
+/// Finds the metric where `beside` stands on the axis.
+const CaseSummary* find_metric(const RunSummary& summary, std::string_view name,
+                               const CaseSummary& beside) {
   const auto found = std::ranges::find_if(summary.cases, [&](const CaseSummary& each) {
-    return each.definition().metric->name == name;
+    return each.definition().metric->name == name &&
+           each.definition().metric->at == beside.definition().metric->at;
   });
   return found == summary.cases.end() ? nullptr : &*found;
 }
@@ -24,9 +27,13 @@ const CaseSummary* find_metric(const RunSummary& summary, std::string_view name)
 /// another one: "The time is that of the whole run, start-up included (8.00 s of 50.00 s); tokens
 /// is what the program reports." Empty where it does not.
 std::string hidden_change(const RunSummary& summary, const Answer& answer) {
-  const CaseSummary* const time = find_metric(summary, ProgramMetric::kTime);
+  const CaseSummary* const time = find_metric(summary, ProgramMetric::kTime, *answer.main());
   const auto is_hidden = [time](const AnswerRow& row) {
-    if (row.of == time || !is_change(row.comparison()->verdict)) return false;
+    if (time == nullptr || row.of->definition().metric->name == ProgramMetric::kTime ||
+        row.of->definition().metric->at != time->definition().metric->at ||
+        !is_change(row.comparison()->verdict)) {
+      return false;
+    }
     const Comparison* const whole = AnswerRow{time, row.other}.comparison();
     return whole != nullptr && whole->has_speed_up() &&
            (whole->verdict != row.comparison()->verdict ||
@@ -41,7 +48,7 @@ std::string hidden_change(const RunSummary& summary, const Answer& answer) {
   if (!summary.record.settings.program->server.empty()) {
     return fmt::format("The time is that of the client's whole run; {}.", own);
   }
-  const CaseSummary* const start_up = find_metric(summary, ProgramMetric::kStartUp);
+  const CaseSummary* const start_up = find_metric(summary, ProgramMetric::kStartUp, *time);
   std::string share;
   if (start_up != nullptr && start_up->is_compared) {
     const auto shown = [](const CaseSummary& each) {
@@ -76,6 +83,84 @@ std::string cut_sentence(const RunSummary& summary) {
                      fmt::join(parts, " and "));
 }
 
+/// Cases next to each other on the axis that differ alike: in no way that is shown, or in this one.
+struct Stretch {
+  Verdict verdict = Verdict::same;
+  const CaseSummary* first = nullptr;
+  const CaseSummary* last = nullptr;
+};
+
+std::vector<Stretch> stretches_of(const std::vector<const CaseSummary*>& along, std::size_t other) {
+  std::vector<Stretch> stretches;
+  for (const CaseSummary* each : along) {
+    const Comparison& own = each->comparisons[other - 1];
+    if (!own.has_speed_up()) continue;
+    const Verdict verdict = is_change(own.verdict) ? own.verdict : Verdict::same;
+    if (stretches.empty() || stretches.back().verdict != verdict) {
+      stretches.push_back({verdict, each});
+    }
+    stretches.back().last = each;
+  }
+  return stretches;
+}
+
+/// Says where along the axis a difference turns, begins or ends to be shown; empty where it is the
+/// same all along.
+std::string turns_text(const std::vector<Stretch>& all) {
+  std::string text;
+  const auto at = [](const CaseSummary* each) { return each->definition().metric->at; };
+  const Stretch* decided = nullptr;
+  for (const Stretch& each : all) {
+    const bool is_change = each.verdict != Verdict::same;
+    if (is_change && decided != nullptr && decided->verdict != each.verdict) {
+      text += fmt::format(" The speed-up crosses 1x between {} and {}.", at(decided->last),
+                          at(each.first));
+    } else if (is_change && decided == nullptr && &each != all.data()) {
+      text += fmt::format(" A difference is shown from {} on.", at(each.first));
+    } else if (!is_change && decided != nullptr && &each == &all.back()) {
+      text += fmt::format(" No difference is shown from {} on.", at(each.first));
+    }
+    if (is_change) decided = &each;
+  }
+  return text;
+}
+
+/// Says "Speed-up by LOAD: 0.80x at 1, 1.01x at 8 (no difference shown), 1.30x at 64. The speed-up
+/// crosses 1x between LOAD=1 and LOAD=64." of a variant beside the first; empty without an axis.
+std::string axis_sentence(const std::vector<const CaseSummary*>& along, std::size_t other) {
+  constexpr std::size_t kMostNamed = 8;
+  if (along.size() < 2) return {};
+  std::vector<std::string> parts;
+  bool is_ordered = true;
+  for (const CaseSummary* each : along) {
+    const ProgramMetric& metric = *each->definition().metric;
+    const Comparison& own = each->comparisons[other - 1];
+    is_ordered = is_ordered && number_on_axis(metric);
+    parts.push_back(
+        fmt::format("{} at {}{}", own.has_speed_up() ? readable_ratio(*own.ratio).estimate : "none",
+                    value_on_axis(metric),
+                    own.has_speed_up() && !is_change(own.verdict) ? " (no difference shown)" : ""));
+  }
+  const std::string beside =
+      along.front()->arms() == 2
+          ? ""
+          : fmt::format(" beside {}", along.front()->comparisons[other - 1].other->variant);
+  return fmt::format(
+      "Speed-up{} by {}: {}.{}", beside, axis_of(*along.front()->definition().metric),
+      parts.size() > kMostNamed ? fmt::format("{} to {}", parts.front(), parts.back())
+                                : fmt::format("{}", fmt::join(parts, ", ")),
+      is_ordered ? turns_text(stretches_of(along, other)) : "");
+}
+
+/// Adds what a control of the run shows.
+void add_control(const RunSummary& summary, const CaseSummary& main,
+                 std::vector<std::string>& sentences) {
+  for (std::size_t i = 1; i < main.variants.size(); ++i) {
+    if (!main.variants[i].is_control) continue;
+    sentences.push_back(control_sentence(summary.along_axis(*main.definition().metric), i));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> program_sentences(const RunSummary& summary, const Answer& answer) {
@@ -84,6 +169,7 @@ std::vector<std::string> program_sentences(const RunSummary& summary, const Answ
     sentences.emplace_back(answer.main() != nullptr      ? "No comparison: one variant ran."
                            : summary.record.runs.empty() ? "No comparison: no run had ended."
                                                          : "No comparison: there is no valid run.");
+    if (answer.main() != nullptr) add_control(summary, *answer.main(), sentences);
     return sentences;
   }
   for (const WarningCode code :
@@ -92,10 +178,16 @@ std::vector<std::string> program_sentences(const RunSummary& summary, const Answ
       if (is(warning, code)) sentences.push_back(warning.text + ".");
     }
   }
+  const ProgramMetric& metric = *answer.main()->definition().metric;
+  const std::vector<const CaseSummary*> along = summary.along_axis(metric);
   for (const AnswerRow& each : answer.spoken) {
     sentences.push_back(outcome_sentence(*each.of, *each.comparison()).plain());
+    if (each.of->definition().metric->name == metric.name) {
+      sentences.push_back(axis_sentence(along, each.other));
+    }
   }
   sentences.push_back(hidden_change(summary, answer));
+  add_control(summary, *answer.main(), sentences);
   return sentences;
 }
 

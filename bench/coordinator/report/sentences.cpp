@@ -59,7 +59,7 @@ std::string metric_change(const CaseSummary& each, const Comparison& comparison)
   const double ratio = comparison.ratio->value;
   const double now = metric.higher_is_better ? ratio : 1.0 / ratio;
   const bool is_more = now > 1.0;
-  return fmt::format("{} is {} {}", metric.name,
+  return fmt::format("{} is {} {}", metric_label(metric),
                      readable_percent(std::abs(now - 1.0), is_more ? Whole::no : Whole::yes),
                      is_more ? "higher" : "lower");
 }
@@ -164,7 +164,7 @@ std::string one_failed_text(const CaseSummary& each, const Comparison& compariso
 
 /// Says why nothing is claimed of a program's variant beside the first one.
 std::string not_compared_sentence(const CaseSummary& each, const Comparison& comparison) {
-  const std::string& metric = each.definition().metric->name;
+  const std::string metric = metric_label(*each.definition().metric);
   const std::string& first = comparison.first->variant;
   const std::string& other = comparison.other->variant;
   if (const std::string failed = one_failed_text(each, comparison); !failed.empty()) {
@@ -186,8 +186,8 @@ std::string no_change_sentence(const CaseSummary& each, const Comparison& compar
   const std::string sides = sides_of(each, comparison);
   const std::string figures = figures_of(each, comparison);
   if (each.definition().metric) {
-    return fmt::format("No difference in {} shown between {} {}.", each.definition().metric->name,
-                       sides, figures);
+    return fmt::format("No difference in {} shown between {} {}.",
+                       metric_label(*each.definition().metric), sides, figures);
   }
   const std::string training = "the same training in " + training_label(each.definition());
   return comparison.verdict == Verdict::same
@@ -208,10 +208,10 @@ std::string change_sentence(const CaseSummary& each, const Comparison& compariso
   if (is_timed_metric) {
     const SpokenRatio spoken = spoken_ratio(*comparison.ratio);
     const bool is_faster = comparison.ratio->value >= 1.0;
-    change = fmt::format("With {}, {} {} {}{}", subject,
+    change = fmt::format("With {}, {}{}{} {} {}{}", subject,
                          metric->name == ProgramMetric::kTime ? "the command" : "a " + metric->name,
-                         is_faster ? "is" : "takes", spoken.words,
-                         is_named(each) ? " as with " + other : "");
+                         metric->at.empty() ? "" : " at ", metric->at, is_faster ? "is" : "takes",
+                         spoken.words, is_named(each) ? " as with " + other : "");
     figures = comparison.has_interval()
                   ? fmt::format("(95 % CI {} to {} over {})", *spoken.text.low, *spoken.text.high,
                                 replicates_text(each, comparison))
@@ -246,7 +246,9 @@ Words words_of(Contrast contrast) {
 }
 
 std::string row_name(const CaseSummary& each, std::size_t variant) {
-  if (each.contrast == Contrast::variant) return each.result->variants[variant].variant;
+  if (each.contrast == Contrast::variant || each.variants[variant].is_control) {
+    return each.result->variants[variant].variant;
+  }
   return variant == 0 ? "Y" : "N";
 }
 
@@ -264,11 +266,32 @@ Text outcome_sentence(const CaseSummary& each, const Comparison& comparison) {
   if (each.definition().metric && is_one(comparison.ratio->value) &&
       all_agree(*each.result, static_cast<std::size_t>(comparison.other - comparison.first))) {
     return fmt::format("No difference between {}: all runs gave the same {}{}.",
-                       sides_of(each, comparison), each.definition().metric->name,
+                       sides_of(each, comparison), metric_label(*each.definition().metric),
                        comparison.has_interval() ? ", to the digits printed" : "");
   }
   return is_change(comparison.verdict) ? change_sentence(each, comparison)
                                        : no_change_sentence(each, comparison);
+}
+
+std::string control_sentence(const std::vector<const CaseSummary*>& along, std::size_t control) {
+  const auto beside = [=](const CaseSummary* each) -> const Comparison& {
+    return each->comparisons[control - 1];
+  };
+  const ProgramMetric& metric = *along.front()->definition().metric;
+  const std::string who =
+      fmt::format("The control, which runs as {} does,", beside(along.front()).first->variant);
+  for (const CaseSummary* each : along) {
+    if (!is_change(beside(each).verdict)) continue;
+    return fmt::format("{} differs from it in {} {}: smaller differences mean nothing in this run.",
+                       who, metric_label(*each->definition().metric),
+                       figures_of(*each, beside(each)));
+  }
+  for (const CaseSummary* each : along) {
+    if (!beside(each).has_speed_up()) return not_compared_sentence(*each, beside(each));
+  }
+  return fmt::format("{} shows no difference in {}{}, as it should.", who, metric.name,
+                     along.size() > 1 ? fmt::format(" at any {}", axis_of(metric))
+                                      : " " + figures_of(*along.front(), beside(along.front())));
 }
 
 }  // namespace linkgain

@@ -30,6 +30,10 @@ std::string remedy_sentence(const CaseSummary& each);
 /// the guide has it; "With NVLink, it is 1.29x as fast (95 % CI 1.28x to 1.30x over 6 runs each)."
 Text outcome_sentence(const CaseSummary& each, const Comparison& comparison);
 
+/// Says that a control, as it should, is not shown to differ from the first variant in a metric at
+/// any value of the axis, or that it is, and what that means for other differences.
+std::string control_sentence(const std::vector<const CaseSummary*>& along, std::size_t control);
+
 /// Says what became of each metric that the answer of a program speaks of, after what kept the
 /// variants from being what they set.
 std::vector<std::string> program_sentences(const RunSummary& summary, const Answer& answer);

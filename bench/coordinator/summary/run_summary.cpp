@@ -45,10 +45,16 @@ Contrast contrast_of_program(const Record& record) {
   return parts ? Contrast::nvlink : Contrast::p2p;
 }
 
+bool is_control(const Record& record, const VariantResult& result) {
+  return std::ranges::any_of(record.settings.variants, [&](const Variant& each) {
+    return each.is_control && each.name == result.variant;
+  });
+}
+
 Contrast contrast_of(const Record& record, const CaseResult& result) {
-  if (result.variants.size() != 2) {
-    return Contrast::variant;
-  }
+  const auto arms = std::ranges::count_if(
+      result.variants, [&](const VariantResult& each) { return !is_control(record, each); });
+  if (arms != 2) return Contrast::variant;
   if (record.settings.program) return contrast_of_program(record);
   const VariantResult& first = result.variants[0];
   const VariantResult& other = result.variants[1];
@@ -97,8 +103,10 @@ VariantSummary summary_of(const Record& record, const LaunchMeans& means, std::s
   if (variant.evidence) summary.nvlink_share = variant.evidence->judged_share();
   summary.launches = launch_medians(result, place).size();
   if (record.settings.program) {
+    summary.is_control = is_control(record, variant);
     summary.ended = ended_runs(record, result, place);
-    const std::vector<RunEvidence> runs = counted_runs(record, variant.variant);
+    const std::vector<RunEvidence> runs =
+        counted_runs(record, variant.variant, result.definition.metric->at);
     summary.nvlink_bytes = nvlink_bytes_in_a_run(runs);
     summary.connections = readable_connections(connections_of(runs));
   }
@@ -212,6 +220,10 @@ bool Comparison::has(Reason::Kind kind) const {
 
 std::string LaunchRange::text(std::string_view one, std::string_view many) const {
   return is_one() ? counted(most, one, many) : fmt::format("{} to {} {}", least, most, many);
+}
+
+std::size_t CaseSummary::arms() const {
+  return static_cast<std::size_t>(std::ranges::count(variants, false, &VariantSummary::is_control));
 }
 
 const VariantSummary* CaseSummary::find(std::string_view variant) const {
@@ -373,6 +385,14 @@ void RunSummary::add_curves(CaseGroup& group) const {
     finish(curve);
     add_steps(curve);
   }
+}
+
+std::vector<const CaseSummary*> RunSummary::along_axis(const ProgramMetric& metric) const {
+  std::vector<const CaseSummary*> along;
+  for (const CaseSummary& each : cases) {
+    if (each.definition().metric->name == metric.name) along.push_back(&each);
+  }
+  return along;
 }
 
 std::vector<const Curve*> RunSummary::curves() const {

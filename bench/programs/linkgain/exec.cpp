@@ -16,6 +16,9 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/cases/help_text.hpp"
+#include "linkgain/exec/exec_settings.hpp"
+#include "linkgain/exec/presets.hpp"
+#include "linkgain/exec/received_variables.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/run/run_directory.hpp"
@@ -47,21 +50,42 @@ Seconds parse_limit(const std::string& text, const char* option) {
   return parse_duration(text, option, Seconds{0.1}, Seconds{604800.0});
 }
 
-void declare_what(CommandLine& line, ExecOptions& options) {
+CLI::Option* add_each(CLI::App& app, const char* name, std::vector<std::string>& values,
+                      const char* help) {
+  return app.add_option(name, values, help)->allow_extra_args(false);
+}
+
+void declare_arms(CommandLine& line, ExecOptions& options) {
   CLI::App& app = line.app;
   app.option_defaults()->group(option_group::kWhat);
-  const auto add_each = [&](const char* name, std::vector<std::string>& values, const char* help) {
-    return app.add_option(name, values, help)->allow_extra_args(false);
-  };
+  CLI::Option* const preset =
+      app.add_option("--preset", options.preset,
+                     "Serve a model by an engine: server, client, metrics and variants, each of "
+                     "which other options replace; vllm MODEL, sglang MODEL or llama.cpp FILE")
+          ->expected(2)
+          ->type_name("ENGINE MODEL");
+  for (const std::string_view engine : preset_names()) line.words[preset].emplace_back(engine);
   add_variants(line, options.variants, "p2p, host, p2p-sys, net, no-p2p", {BackendKind::exec})
       ->allow_extra_args(false)
       ->default_str("p2p and host");
-  add_each("--args", options.arguments,
+  add_each(app, "--args", options.arguments,
            "Arguments that a variant adds, as NAME:--flag=1; at the command's end, or where {args} "
            "stands in it or in --server")
       ->type_name("TEXT");
-  add_each("--gpus-of", options.gpus, "GPUs that a variant sees, as NAME:0,2")->type_name("TEXT");
-  add_each("--metric", options.metrics,
+  add_each(app, "--gpus-of", options.gpus, "GPUs that a variant sees, as NAME:0,2")
+      ->type_name("TEXT");
+  app.add_flag("--control", options.control,
+               "A further arm, control, that runs as the first variant does: what differs between "
+               "these two is chance");
+  app.add_option("--axis", options.axis,
+                 "Values at which each variant runs, as LOAD=1,8,64: {LOAD} in the command, "
+                 "--server, --args, --prepare and --cleanup stands for each")
+      ->type_name("NAME=VALUE,...");
+}
+
+void declare_what(CommandLine& line, ExecOptions& options) {
+  CLI::App& app = line.app;
+  add_each(app, "--metric", options.metrics,
            "A number in the output: a regular expression with one group, as key=([0-9.]+), or "
            "NAME=REGEX if literal text stands before the group, as in tokens=tok/s: ([0-9.]+); "
            "repeatable")
@@ -79,7 +103,7 @@ void declare_what(CommandLine& line, ExecOptions& options) {
   app.add_flag(fmt::format("--higher-is-better{{{}}}", kOnlyMetric), options.higher_is_better,
                "The metric, or those named, are rates, as tokens/s and samples/s")
       ->type_name("[=NAME,...]");
-  add_each("--unit", options.units,
+  add_each(app, "--unit", options.units,
            "Unit of the numbers, as tok/s, or NAME=tok/s of one of several metrics; repeatable")
       ->type_name("UNIT");
   app.add_option("--step", options.step,
@@ -161,6 +185,7 @@ void declare(CommandLine& line, ExecOptions& options) {
   const auto command = std::make_shared<std::vector<std::string>>();
   line.app.add_option("command", *command, "The program and its arguments, behind --")
       ->type_name("-- command");
+  declare_arms(line, options);
   declare_what(line, options);
   declare_how(line, options);
   declare_output(line, options);
@@ -185,13 +210,13 @@ class ExecProgress : public ExecObserver {
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
     output_.doing({pace.step, pace.steps, pace.seconds_left},
                   fmt::format("{} {}", place.warm_up ? "warm-up" : "round", place.round),
-                  name(place), elapsed.count());
+                  spoken_arm(plan_, place), elapsed.count());
   }
 
   void finished(const ExecPace& pace, const RunReport& report) override {
     const std::string place = fmt::format("[{:>3}/{}] {} {}, {}", pace.step, pace.steps,
                                           report.place.warm_up ? "warm-up" : "round",
-                                          report.place.round, name(report.place));
+                                          report.place.round, spoken_arm(plan_, report.place));
     if (!report.failure) {
       const std::string line = fmt::format("{}: {}", place, values_of(report));
       return output_.finished(
@@ -209,13 +234,10 @@ class ExecProgress : public ExecObserver {
   }
 
  private:
-  const std::string& name(const RunPlace& place) const {
-    return plan_.variants[static_cast<std::size_t>(place.variant)].name;
-  }
-
   std::string values_of(const RunReport& report) const {
     std::string text;
     for (const Case& each : plan_.cases) {
+      if (each.metric->at != place_on_axis(plan_, report.place)) continue;
       const auto values = report.values.find(each.metric->name);
       if (values == report.values.end() || values->second.samples.empty()) continue;
       const double sample = to_sample(*each.metric, values->second.samples.back());
@@ -258,7 +280,8 @@ std::vector<Warning> warnings_of_input() {
 /// Carries out `linkgain exec`: runs the command, prints the table, writes the files. Returns the
 /// exit status, which may be that of a signal. Throws what cannot start throws: UsageError and
 /// MachineError.
-int carry_out(const ExecOptions& options) {
+int carry_out(const ExecOptions& given) {
+  const ExecOptions options = with_preset(given);
   const Environment environment = current_environment();
   ExecPlan plan = make_exec_plan(options, environment);
   if (!options.seed) plan.seed = std::random_device{}();
@@ -285,7 +308,7 @@ int carry_out(const ExecOptions& options) {
   directory.make_logs();
   const LogFile log = open_log(directory);
   JournalWriter journal(directory.journal());
-  const bool single = plan.rounds + plan.warm_up == 1 && plan.variants.size() == 1;
+  const bool single = plan.rounds + plan.warm_up == 1 && arm_count(plan) == 1;
   const bool show_output = options.show_output || single;
   const auto start = std::chrono::steady_clock::now();
   int status = 0;

@@ -93,8 +93,8 @@ struct Case {
 /// `operation/type/reduction/size/npN` and then, only where not the default, `/inplace`, `/graph`,
 /// `/allocated`, `/registered` or `/symmetric`, `/root=1`, `/kernel`, `/pair=0-1`, `/both`. A field
 /// that the operation lacks is left out. gpt2_step/fp32/gpt2/np2 has precision and model instead of
-/// type and size, and behind the ranks what trailing_text() says. A program's is exec/METRIC, and
-/// exec/METRIC/higher where more of it is better.
+/// type and size, and behind the ranks what trailing_text() says. A program's is exec/METRIC, then
+/// /higher where more of it is better and, on an axis, /LOAD=8.
 std::string case_name(const Case& c);
 
 /// Returns the name without its size: what cases of one curve share.

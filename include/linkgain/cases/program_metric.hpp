@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,10 +19,11 @@ struct ProgramMetric {
   /// A rate, as tokens/s. A sample holds 1/number then, so that a larger one is slower everywhere.
   bool higher_is_better = false;
   std::string unit{};  ///< "tok/s", of the numbers; empty where nobody gave one
+  std::string at{};    ///< "LOAD=8", where on the axis of --axis it is; empty without one
 
   /// Compares what is measured: another unit is another way to show it.
   bool operator==(const ProgramMetric& other) const {
-    return name == other.name && higher_is_better == other.higher_is_better;
+    return name == other.name && higher_is_better == other.higher_is_better && at == other.at;
   }
 };
 
@@ -31,8 +33,18 @@ bool is_timed(const ProgramMetric& metric);
 /// Returns whether it is there without being asked for: the time, and the time until a start.
 bool is_always_measured(const ProgramMetric& metric);
 
+/// Returns "LOAD=8" of an axis and a value on it. Throws UsageError unless the axis has 1 to 40
+/// letters, digits and "_-", a letter first, and the value as many letters, digits and "._+-".
+std::string place_on_axis(const std::string& axis, const std::string& value);
+
+/// Returns "LOAD" and "8" of "LOAD=8"; both are empty where there is no axis.
+std::string axis_of(const ProgramMetric& metric);
+std::string value_on_axis(const ProgramMetric& metric);
+/// Returns the value where it is a number.
+std::optional<double> number_on_axis(const ProgramMetric& metric);
+
 /// Throws UsageError unless the name has 1 to 40 letters, digits and "._+-", a letter or digit
-/// first.
+/// first, and the place on an axis is one.
 void validate(const ProgramMetric& metric);
 
 /// Returns a unit as --unit takes it: 1 to 20 characters, none of them a control character. Throws
@@ -45,6 +57,9 @@ double from_sample(const ProgramMetric& metric, Seconds sample);
 
 /// Returns "101.4 s" if it is timed, else readable_number() and the unit: "131.66 tok/s".
 std::string readable_value(const ProgramMetric& metric, Seconds sample);
+
+/// Returns "rate", on an axis "rate at LOAD=8".
+std::string metric_label(const ProgramMetric& metric);
 
 /// Returns "rate (tok/s)", without a unit the name alone.
 std::string name_with_unit(const ProgramMetric& metric);

@@ -18,15 +18,18 @@ struct Placeholders {
   std::string variant;
   int round = 0;
   std::vector<std::string> arguments{};  ///< for {args}
+  std::string axis{};                    ///< "LOAD", whose {LOAD} is `value`; empty: there is none
+  std::string value{};
 };
 
-/// Replaces `{variant}`, `{round}` and `{args}`, and leaves all other braces alone, as `${round}`,
-/// a variable of the shell. A word that is {args} becomes as many words as there are; within a word
-/// they stand quoted for a shell.
+/// Replaces `{variant}`, `{round}`, `{args}` and the axis' name, and leaves all other braces alone,
+/// as `${round}`, a variable of the shell. A word that is {args} becomes as many words as there
+/// are; within a word they stand quoted for a shell.
 std::vector<std::string> filled_in(const std::vector<std::string>& words,
                                    const Placeholders& placeholders);
-/// Tells whether {args} stands somewhere in them.
-bool places_arguments(const std::vector<std::string>& words);
+/// Tells whether "{args}", or another one, stands somewhere in them.
+inline constexpr std::string_view kArguments = "{args}";
+bool has_placeholder(const std::vector<std::string>& words, std::string_view placeholder);
 /// Does the same in a text, where {args} stands quoted for a shell.
 std::string filled_in(std::string_view text, const Placeholders& placeholders);
 

@@ -11,6 +11,7 @@
 #include "linkgain/cases/case.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/exec/output_metrics.hpp"
+#include "linkgain/exec/run_axis.hpp"
 #include "linkgain/record/record.hpp"
 
 namespace linkgain {
@@ -24,10 +25,13 @@ inline constexpr const char* kOnlyMetric = "*";
 /// `linkgain exec` as it was asked for; absent or empty means not asked for.
 struct ExecOptions {
   std::vector<std::string> argv;
+  std::vector<std::string> preset;     ///< an engine and a model, or nothing
   std::vector<std::string> command;    ///< what stands behind --
   std::vector<std::string> variants;   ///< in words of parse_variant(), or a name alone
   std::vector<std::string> arguments;  ///< "NAME:WORDS"
   std::vector<std::string> gpus;       ///< "NAME:0,2"
+  bool control = false;                ///< whether a third arm runs as the first variant does
+  std::string axis;                    ///< "NAME=VALUE,..."
   std::vector<std::string> metrics;
   MetricUse metric_use = MetricUse::last;
   int skip = 0;
@@ -65,8 +69,9 @@ struct ServerPlan {
 /// Runs of a command with nothing left to decide.
 struct ExecPlan {
   std::vector<std::string> command;
-  std::vector<Variant> variants;
-  std::vector<Case> cases;  ///< what each run is measured by: the wall time first
+  std::vector<Variant> variants;  ///< the control is the last
+  std::optional<RunAxis> axis{};  ///< at whose values each variant runs
+  std::vector<Case> cases;        ///< what runs are measured by: the wall time first, at each value
   OutputRequest output;
   std::optional<ServerPlan> server{};
   std::string prepare;
@@ -85,18 +90,33 @@ struct ExecPlan {
 /// variant, a pattern that is none.
 ExecPlan make_exec_plan(const ExecOptions& options, const Environment& environment);
 
-/// A run to come: the first, second … of a variant, or one before these, to warm up.
+/// A run to come: the first, second … of a variant at a value of the axis, or one before these, to
+/// warm up.
 struct RunPlace {
   int variant = 0;
   int round = 1;
   bool warm_up = false;
+  int value = 0;  ///< place among the axis' values
   bool operator==(const RunPlace&) const = default;
 };
 
-/// Lists the rounds from `first` to `last` of all variants, in one shuffled_order().
+/// Counts what has runs of its own: every variant at every value of the axis.
+int arm_count(const ExecPlan& plan);
+/// Numbers them, a value's variants one after the other.
+int arm_of(const ExecPlan& plan, const RunPlace& place);
+/// Gives the place of an arm's run.
+RunPlace place_of(const ExecPlan& plan, int arm, int round, bool warm_up = false);
+
+/// Says "LOAD=8"; empty without an axis.
+std::string place_on_axis(const ExecPlan& plan, const RunPlace& place);
+/// Says "host", on an axis "host at LOAD=8".
+std::string spoken_arm(const ExecPlan& plan, const RunPlace& place);
+
+/// Lists the rounds from `first` to `last` of all arms, in one shuffled_order().
 std::vector<RunPlace> shuffled_rounds(const ExecPlan& plan, int first, int last);
 
-/// Lists the variants of warm-up runs in the order given, again and again; then shuffled_rounds().
+/// Lists the arms' warm-up runs in the order of their numbers, again and again; then
+/// shuffled_rounds().
 std::vector<RunPlace> run_order(const ExecPlan& plan);
 
 /// Says what `{variant}` and the like stand for in that run.
@@ -108,12 +128,16 @@ std::vector<std::string> command_of(const ExecPlan& plan, const RunPlace& place)
 /// Gives those of the server; there must be one.
 std::vector<std::string> server_of(const ExecPlan& plan, const RunPlace& place);
 
-/// Says "host-3", "host.warm-up-1": how files of that run are called. No variant has a dot in its
-/// name.
+/// Says "host-3", "host.warm-up-1", "host-LOAD=8-3": how files of that run are called. No variant
+/// has a dot or "=" in its name.
 std::string name_of(const ExecPlan& plan, const RunPlace& place);
 
-/// Lists what a command of the variant gets: `environment`, the variant's own variables, and
-/// PYTHONUNBUFFERED=1 where it is not set, so that Python's output comes as it is written.
+/// Lists what exec sets for a command of the variant where `environment` is there already: the
+/// variant's own variables, and PYTHONUNBUFFERED=1 where it is not set, so that Python's output
+/// comes as it is written.
+Environment variables_set(const Variant& variant, const Environment& environment);
+
+/// Lists what the command gets: these, and `environment`.
 Environment environment_of(const Variant& variant, Environment environment);
 
 /// Says which variable of NCCL's log the run's program has of the caller, the variant or its
@@ -121,34 +145,8 @@ Environment environment_of(const Variant& variant, Environment environment);
 std::string chooses_nccl_log(const ExecPlan& plan, const RunPlace& place,
                              const Environment& environment);
 
-/// Gives what the variant's program gets of it, the server's where there is one: an empty value
-/// where a variable of the variant does not reach it.
-Environment environment_received(const ExecPlan& plan, int variant, const Environment& environment);
-
-/// Gives the same of each variant, as far as the command's words tell.
-std::vector<Environment> all_received(const ExecPlan& plan);
-
-/// Warns of variables that a file of compose must list.
-std::optional<Warning> compose_warning(const ExecPlan& plan);
-
-/// Warns of variables of variants that do not reach the program, as a container or sudo does not
-/// pass them on or the command sets them itself. `received` is by variant.
-std::optional<Warning> container_warning(const ExecPlan& plan,
-                                         const std::vector<Environment>& received);
-
-/// Gives both warnings before any run.
-std::vector<Warning> warnings_of(const ExecPlan& plan);
-
 /// Collects the secrets in all that commands get: in this program's environment, of variants and
 /// command lines.
 KnownSecrets secrets_of(const ExecPlan& plan, const Environment& environment);
-
-/// Makes the settings of the record: secrets are masked.
-Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
-                     const Environment& environment);
-
-/// Writes, for `--dry-run`, for each run, in order, what it would start, quoted for a shell that
-/// has `environment`.
-std::string dry_run_text(const ExecPlan& plan, const Environment& environment);
 
 }  // namespace linkgain

@@ -67,13 +67,6 @@ struct RunSurroundings {
 };
 
 class ProgramWatch;
-struct SeenProcess;
-
-/// Finds which variables of variants the program had in a run of one of them, whose own reached it
-/// if any of its processes had it.
-std::optional<Environment> received_in_run(const ExecPlan& plan, const RunPlace& place,
-                                           const std::vector<SeenProcess>& all,
-                                           const Environment& given);
 
 /// Runs a command, once for each call, and watches what it does to the GPUs.
 class ProgramRunner : public ExecWorld {

@@ -41,6 +41,7 @@ struct Variant {
   std::vector<std::string> arguments{};  ///< that a user's program is given with it
   std::string nccl{};                    ///< file of an NCCL of its own; empty: what is found
   std::string worker{};                  ///< a linkgain-bench of its own; empty: this build's
+  bool is_control = false;               ///< of exec: it runs as the first one does
   bool operator==(const Variant&) const = default;
 };
 
@@ -372,6 +373,7 @@ struct ProgramRun {
   std::string variant;
   int round = 1;  ///< of warm-up runs counted apart
   bool warm_up = false;
+  std::string at{};                 ///< ProgramMetric::at
   std::optional<double> seconds{};  ///< wall time; absent where it failed
   std::string failure{};            ///< why it does not count; empty where it does
   RunEvidence evidence{};

@@ -316,6 +316,9 @@ void describe_members(auto& visit, json::Is<Variant> auto& variant) {
                "that the user's program is given; where there are any");
   visit.sparse("nccl", variant.nccl, "file of an NCCL of its own; where it has one");
   visit.sparse("worker", variant.worker, "file of a linkgain-bench of its own; where it has one");
+  visit.sparse("control", variant.is_control,
+               "it is run as the first variant is: what differs between the two is chance; where "
+               "it is so");
 }
 
 void describe_members(auto& visit, json::Is<TrainingPlan> auto& plan) {
@@ -448,6 +451,7 @@ void describe_members(auto& visit, json::Is<ProgramRun> auto& run) {
   visit("variant", run.variant);
   visit("round", run.round, "of warm-up runs counted apart", {.least = 1});
   visit("warm_up", run.warm_up);
+  visit.sparse("at", run.at, "the value of --axis that it ran at, as LOAD=8; where there is one");
   visit("seconds", run.seconds, "wall time; null of one that failed");
   visit("failure", run.failure, "why it does not count; empty where it does");
   visit("evidence", run.evidence, "what was seen from outside of one run of a command");

@@ -82,6 +82,7 @@ enum class WarningCode {
   p2p_forbidden,
   few_digits,
   few_runs,
+  control_differs,
   rate_unmarked,
   matches_differ,
   // What happens to the results

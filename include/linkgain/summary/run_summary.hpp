@@ -48,6 +48,7 @@ struct Comparison {
 struct VariantSummary {
   const VariantResult* result = nullptr;
   bool wrong_data = false;
+  bool is_control = false;                  ///< Variant::is_control
   std::optional<Interval> time_interval{};  ///< as LaunchMean has it
   std::optional<double> limit_share{};      ///< shown_fraction()
   std::optional<double> nvlink_share{};     ///< of the bytes expected; absent where not judged
@@ -64,7 +65,8 @@ struct VariantSummary {
 
 struct CaseSummary {
   const CaseResult* result = nullptr;
-  /// How its table is headed. Cases of more than two variants have Contrast::variant.
+  /// How its table is headed. Cases of more than two variants, beside a control, have
+  /// Contrast::variant.
   Contrast contrast = Contrast::variant;
   std::vector<VariantSummary> variants{};
   /// Every later variant against the first, skipped ones included.
@@ -76,6 +78,8 @@ struct CaseSummary {
   bool is_compared = false;  ///< the first variant and another one have times
 
   const Case& definition() const { return result->definition; }
+  /// Counts the variants without a control.
+  std::size_t arms() const;
   /// Finds it; null where the case has no such variant.
   const VariantSummary* find(std::string_view variant) const;
 };
@@ -174,6 +178,9 @@ class RunSummary {
   /// Whether there are more curves than anybody reads. Reports then have those in full that
   /// are_in_full, and a row for each kind of the others.
   bool is_condensed = false;
+
+  /// Lists the cases of a program's metric, at each value of the axis.
+  std::vector<const CaseSummary*> along_axis(const ProgramMetric& metric) const;
 
   /// Lists the curves of all groups, and what there is of pairs.
   std::vector<const Curve*> curves() const;

@@ -16,8 +16,10 @@ namespace linkgain {
 /// Below this NVLink counts as unused in a run: set-up, flags and barriers move KiB to some MiB.
 inline constexpr std::int64_t kNvlinkFloor = std::int64_t{16} << 20;
 
-/// Gives those of the variant in a record.
+/// Gives those of the variant in a record, and those alone at a place on the run's axis.
 std::vector<RunEvidence> counted_runs(const Record& record, const std::string& variant);
+std::vector<RunEvidence> counted_runs(const Record& record, const std::string& variant,
+                                      const std::string& at);
 
 /// Finds GPUs on which the driver listed processes of the command; empty where it listed none.
 std::set<int> used_gpus(std::span<const RunEvidence> runs);

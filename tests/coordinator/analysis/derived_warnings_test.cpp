@@ -296,6 +296,8 @@ std::vector<Situation> situations_of_programs_numbers() {
                        [](const Sample& sample) { return sample.launch >= 3; });
          std::erase_if(record.runs, [](const ProgramRun& run) { return run.round > 3; });
        }},
+      {control_differs, good_program,
+       [](Record& record) { record.settings.variants[1].is_control = true; }},
       {matches_differ, good_program,
        [](Record& record) {
          change_samples(record, [](Sample& sample) { sample.operations = 1 + sample.variant; });

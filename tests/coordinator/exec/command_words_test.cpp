@@ -186,9 +186,9 @@ TEST(FilledIn, ReplacesThreeWordsAndNoOtherBraces) {
   EXPECT_EQ(filled_in("run {args}!", place), "run --x 'a b'!");
   EXPECT_THAT(filled_in(Words{"p", "{args}", "-r{round}", "sh {args}"}, place),
               ElementsAre("p", "--x", "a b", "-r3", "sh --x 'a b'"));
-  EXPECT_TRUE(places_arguments({"a", "b {args}"}));
-  EXPECT_FALSE(places_arguments({"a", "{arg}", "${args}"}));
-  EXPECT_TRUE(places_arguments({"${args} {args}"}));
+  EXPECT_TRUE(has_placeholder({"a", "b {args}"}, kArguments));
+  EXPECT_FALSE(has_placeholder({"a", "{arg}", "${args}"}, kArguments));
+  EXPECT_TRUE(has_placeholder({"${args} {args}"}, kArguments));
 }
 
 /// Quotes for sh, which need not be bash.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "linkgain/base/json.hpp"
+#include "linkgain/exec/exec_settings.hpp"
 #include "linkgain/record/record_members.hpp"
 #include "support/situations.hpp"
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "linkgain/exec/exec.hpp"
+#include "linkgain/exec/exec_settings.hpp"
 #include "support/program.hpp"
 
 /// Runs of a command that is not there: their times are given.

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "linkgain/base/environment.hpp"
+#include "linkgain/exec/exec_plan.hpp"
+#include "linkgain/record/record.hpp"
+
+/// Which variables of variants reach the program that is measured.
+namespace linkgain {
+
+struct SeenProcess;
+
+/// Gives what the variant's program gets of it, the server's where there is one: an empty value
+/// where a variable of the variant does not reach it.
+Environment environment_received(const ExecPlan& plan, int variant, const Environment& environment);
+
+/// Gives the same of each variant, as far as the command's words tell.
+std::vector<Environment> all_received(const ExecPlan& plan);
+
+/// Warns of variables that a file of compose must list.
+std::optional<Warning> compose_warning(const ExecPlan& plan);
+
+/// Warns of variables of variants that do not reach the program, as a container or sudo does not
+/// pass them on or the command sets them itself. `received` is by variant.
+std::optional<Warning> container_warning(const ExecPlan& plan,
+                                         const std::vector<Environment>& received);
+
+/// Gives both warnings before any run.
+std::vector<Warning> warnings_of(const ExecPlan& plan);
+
+/// Finds which variables of variants the program had in a run of one of them, whose own reached it
+/// if any of its processes had it.
+std::optional<Environment> received_in_run(const ExecPlan& plan, const RunPlace& place,
+                                           const std::vector<SeenProcess>& all,
+                                           const Environment& given);
+
+}  // namespace linkgain

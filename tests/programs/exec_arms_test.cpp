@@ -1,0 +1,158 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "exec_program.hpp"
+
+namespace linkgain::test {
+namespace {
+
+using testing::HasSubstr;
+
+// `linkgain exec` of more than two arms: a control, and values of an axis.
+
+class ExecArms : public ExecProgram {};
+
+/// Finds how often the control is said to differ, and how often host, in 40 runs of a program whose
+/// numbers scatter by 2 % and are 10 % higher with host.
+TEST_F(ExecArms, ControlDiffersInOneOfTwentyRunsAtMostTwiceAsOften) {
+  constexpr int kRuns = 40;
+  constexpr int kAtATime = 4;
+  constexpr int kPrinted = 12;  // four rounds of three variants
+  write_script("toy",
+               "#!/bin/sh\nread -r n < next\necho $((n + 1)) > next\n"
+               "while [ $n -gt 0 ] && read -r v; do n=$((n - 1)); done < noise\n"
+               "[ -z \"$NCCL_P2P_DISABLE\" ] || v=$((v * 11 / 10))\necho \"value $v\"\n");
+  std::mt19937 random(1);
+  std::normal_distribution<double> noise(0.0, 0.02);
+  const auto start = [&](int run) {
+    const std::filesystem::path own = folder_ / std::to_string(run);
+    std::filesystem::create_directory(own);
+    std::ofstream(own / "next") << "1\n";
+    std::ofstream list(own / "noise");
+    for (int i = 0; i < kPrinted; ++i) list << std::lround(1e6 * std::exp(noise(random))) << "\n";
+    list.close();
+    ProgramRequest made = request({"--control", "--metric", "value ([0-9]+)", "--rounds", "4",
+                                   "--ci-width", "50%", "--seed", std::to_string(run)},
+                                  {"../toy"});
+    made.directory = own;
+    return std::make_unique<Program>(made);
+  };
+  int differing = 0;
+  int found = 0;
+  for (int first = 0; first < kRuns; first += kAtATime) {
+    std::vector<std::unique_ptr<Program>> running;
+    for (int run = first; run < first + kAtATime; ++run) running.push_back(start(run));
+    for (int run = first; run < first + kAtATime; ++run) {
+      with_status(0, running[static_cast<std::size_t>(run - first)]->finish());
+      const Json record =
+          Json::parse(read_text(folder_ / std::to_string(run) / "out" / "record.json"));
+      const std::string said = record.at("answer").at("sentence");
+      differing += said.find("differs from it") == said.npos ? 0 : 1;
+      found += said.find("% lower (") == said.npos ? 0 : 1;
+    }
+  }
+  RecordProperty("differing", differing);
+  EXPECT_LE(differing, 5);
+  EXPECT_GE(found, 38);
+}
+
+TEST_F(ExecArms, RunsEachVariantAtEachValue) {
+  const Outcome outcome = with_status(
+      0, run({"--axis", "LOAD=1,8", "--metric", "value ([0-9]+)", "--rounds", "3", "--control"},
+             {"sh", "-c", "echo value $(({LOAD} * 100 + 0$NCCL_P2P_DISABLE * {LOAD} * {LOAD}))"}));
+  EXPECT_EQ(log("host-LOAD=8-3"), "value 864\n");
+  EXPECT_EQ(log("control-LOAD=1-1"), "value 100\n");
+  EXPECT_THAT(outcome.output, HasSubstr("LOAD"));
+  EXPECT_EQ(case_named("exec/value/LOAD=8").at("variants").size(), 3U);
+  EXPECT_EQ(record().at("runs").size(), 18U);
+  EXPECT_THAT(result("report.md"), HasSubstr("value at LOAD=8"));
+  EXPECT_THAT(result("report.html"), HasSubstr("value over LOAD"));
+}
+
+/// Runs programs that say what the engines do, as their pages show it (presets.cpp names these).
+class ExecPresetsOnMocks : public ExecProgram {
+ protected:
+  Outcome run_preset(const Words& preset) {
+    ProgramRequest made = request(joined({"--rounds", "3", "--preset"}, preset), {});
+    made.arguments.pop_back();  // the -- of no command
+    made.environment["PATH"] = folder_.path().string() + ":/usr/bin:/bin";
+    return run_program(made);
+  }
+
+  /// Writes a client's result, in which host has three quarters of the tokens.
+  void write_result() {
+    write_script("result",
+                 "#!/bin/sh\nrate=382.89 ttft=71.54 tpot=7.91\n"
+                 "[ -z \"$NCCL_P2P_DISABLE\" ] || { rate=287.17 ttft=93.20 tpot=10.55; }\n"
+                 "echo '============ Serving Benchmark Result ============'\n"
+                 "echo 'Request throughput (req/s):              1.73'\n"
+                 "echo \"Output token throughput (tok/s):         $rate\"\n"
+                 "echo 'Peak output token throughput (tok/s):    512.00'\n"
+                 "echo 'Total token throughput (tok/s):          619.85'\n"
+                 "echo '---------------Time to First Token----------------'\n"
+                 "echo \"Mean TTFT (ms):                          $ttft\"\n"
+                 "echo 'Median TTFT (ms):                        73.88'\n"
+                 "echo '-----Time per Output Token (excl. 1st token)------'\n"
+                 "echo \"Mean TPOT (ms):                          $tpot\"\n"
+                 "echo 'P99 TPOT (ms):                           8.03'\n");
+  }
+
+  void expect_serving_metrics() const {
+    EXPECT_NEAR(ratio_of("exec/tokens/higher"), 382.89 / 287.17, 1e-6);
+    EXPECT_NEAR(ratio_of("exec/ttft"), 93.20 / 71.54, 1e-6);
+    EXPECT_NEAR(ratio_of("exec/tpot"), 10.55 / 7.91, 1e-6);
+  }
+
+  double ratio_of(const std::string& name) const {
+    return case_named(name).at("ratios").at(0).at("ratio").get<double>();
+  }
+};
+
+TEST_F(ExecPresetsOnMocks, ReadVllm) {
+  write_result();
+  write_script("vllm",
+               "#!/bin/sh\n[ $1 = bench ] && exec ./result\necho \"served: $*\"\n"
+               "echo '\033[0;36m(APIServer pid=7)\033[0;0m INFO:     Application startup "
+               "complete.'\nexec sleep 1000\n");
+  const Outcome outcome = with_status(0, run_preset({"vllm", "M"}));
+  expect_serving_metrics();
+  EXPECT_THAT(outcome.output, HasSubstr("tok/s"));
+  EXPECT_THAT(log("p2p-1.server"), HasSubstr("served: serve M --tensor-parallel-size 2\n"));
+  EXPECT_THAT(log("host-1.server"), HasSubstr("size 2 --disable-custom-all-reduce\n"));
+}
+
+TEST_F(ExecPresetsOnMocks, ReadSglang) {
+  write_result();
+  write_script("python3",
+               "#!/bin/sh\n[ $2 = sglang.bench_serving ] && exec ./result\n"
+               "echo '[2026-11-30 09:00:00] The server is fired up and ready to roll!'\n"
+               "exec sleep 1000\n");
+  with_status(0, run_preset({"sglang", "M"}));
+  expect_serving_metrics();
+}
+
+TEST_F(ExecPresetsOnMocks, ReadLlamaBench) {
+  write_script(
+      "llama-bench",
+      "#!/bin/sh\ncase \"$GGML_CUDA_P2P $*\" in\n"
+      "  *layer*) pp='1200.00 ± 9.00' tg='60.00 ± 0.40';;\n"
+      "  1*tensor*) pp='2368.80 ± 93.24' tg='131.42 ± 0.59';;\n"
+      "  *) pp='1184.40 ± 41.00' tg='65.71 ± 0.50';;\nesac\n"
+      "echo '| model                |       size |   backend | ngl |   test |        t/s |'\n"
+      "echo \"| llama 7B mostly Q4_0 |   3.56 GiB |      CUDA |  -1 |  pp512 | $pp |\"\n"
+      "echo \"| llama 7B mostly Q4_0 |   3.56 GiB |      CUDA |  -1 |  tg128 | $tg |\"\n");
+  with_status(0, run_preset({"llama.cpp", "model.gguf"}));
+  EXPECT_NEAR(ratio_of("exec/tokens/higher"), 2.0, 1e-6);
+  EXPECT_NEAR(ratio_of("exec/prompt/higher"), 2.0, 1e-6);
+  EXPECT_NEAR(case_named("exec/tokens/higher").at("ratios").at(1).at("ratio").get<double>(),
+              131.42 / 60.0, 1e-6);
+}
+
+}  // namespace
+}  // namespace linkgain::test
