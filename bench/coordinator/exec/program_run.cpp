@@ -11,11 +11,10 @@
 #include <iterator>
 #include <limits>
 #include <memory>
-#include <set>
-#include <thread>
 #include <tuple>
 #include <utility>
 
+#include "left_processes.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/regular_file.hpp"
@@ -29,6 +28,7 @@
 #include "linkgain/process/process.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/watch/program_evidence.hpp"
+#include "log_limit.hpp"
 #include "refusal_log.hpp"
 
 namespace linkgain {
@@ -95,39 +95,6 @@ void end_whole(Process& process, const std::string& what, std::vector<std::strin
       fmt::format("{} left processes that nothing ends: {}", what, fmt::join(survivors, ", ")));
 }
 
-/// Says how long after its command a process may end by itself: helpers see a moment late that they
-/// are needed no more. What goes on for longer is work that the command's time does not have.
-Seconds time_to_follow(double seconds) {
-  constexpr double kShare = 0.05;
-  return Seconds{std::clamp(kShare * seconds, 0.05, 2.0)};
-}
-
-/// Finds who of the tree goes on for longer than that after a command that took so many seconds.
-std::vector<ProcessEntry> processes_left_by(Process& command, double seconds) {
-  constexpr std::chrono::milliseconds kBetweenLooks{5};
-  const Deadline deadline(time_to_follow(seconds));
-  while (true) {
-    std::vector<ProcessEntry> left = command.remember_tree();
-    std::erase_if(left, [](const ProcessEntry& each) { return each.state == 'Z'; });
-    if (left.empty() || deadline.passed()) return left;
-    std::this_thread::sleep_for(kBetweenLooks);
-  }
-}
-
-/// Says "left 3 processes, which were ended: python3, sleep".
-std::string left_text(const std::vector<ProcessEntry>& left) {
-  std::set<std::string> names;
-  for (const ProcessEntry& each : left) names.insert(plain_text(each.name));
-  return fmt::format("left {}, which {} ended: {}",
-                     counted(static_cast<int>(left.size()), "process", "processes"),
-                     left.size() == 1 ? "was" : "were",
-                     first_named(std::vector<std::string>(names.begin(), names.end())));
-}
-
-constexpr const char* kLeftAdvice =
-    "work in the background is not in its time: let the command wait for it (wait); start a daemon "
-    "before linkgain, a server with --server";
-
 /// What ended the waiting for a command.
 enum class Ending {
   exited,
@@ -157,7 +124,11 @@ class Run {
     report_.place = place;
     let_nccl_log();
     log_ = surroundings.log(name_of(plan, place) + ".log");
-    if (plan.server) server_log_ = surroundings.log(name_of(plan, place) + ".server.log");
+    limits_.emplace_back(log_);
+    if (plan.server) {
+      server_log_ = surroundings.log(name_of(plan, place) + ".server.log");
+      limits_.emplace_back(server_log_);
+    }
     report_.log = log_;
   }
 
@@ -181,6 +152,7 @@ class Run {
     report_.evidence.cost_s += reading_cost_ + report_.waited.value;
     // What was measured counts, and who interrupts it now ends the next run.
     run_shell("--cleanup", plan_.cleanup, &watch_);
+    limit_logs();
     if (report_.failure) report_.values.clear();
     return std::move(report_);
   }
@@ -202,6 +174,7 @@ class Run {
   void let_nccl_log();
   void note_nccl_log();
   void note_missing_log();
+  bool limit_logs();
   std::string too_long(Seconds limit) const;
   std::optional<ProcessEnd> wait_for(Process& shell, const SignalWatch* watch) const;
   bool run_shell(const char* option, const std::string& text, const SignalWatch* watch);
@@ -232,6 +205,7 @@ class Run {
   RefusalLog refusals_{environment_};
   std::filesystem::path log_;  ///< of the command and of those before and after it
   std::filesystem::path server_log_;
+  std::vector<LogLimit> limits_;
   RunReport report_;
   std::unique_ptr<Process> server_;
   double reading_cost_ = 0.0;  ///< processor time that reading its output and searching it took
@@ -278,6 +252,11 @@ void Run::note_missing_log() {
                         "mount {} under its own path, as by -v",
                         std::filesystem::path(nccl_logs_->pattern).parent_path().string())
           : "Where it makes connections, something keeps NCCL_DEBUG and NCCL_DEBUG_FILE from it");
+}
+
+/// Returns whether one was cut.
+bool Run::limit_logs() {
+  return std::ranges::count_if(limits_, [](LogLimit& each) { return each.keep(); }) > 0;
 }
 
 /// Says what passed its limit: the command, or one before or after it.
@@ -337,8 +316,12 @@ bool Run::ends_well(const char* option, const std::string& text, const SignalWat
 }
 
 bool Run::is_ready(std::ifstream& log, std::string& line) const {
+  constexpr std::size_t kMostInALook = std::size_t{4} << 20;  // limits are looked at, too
+  std::string text(kMostInALook, '\0');
   log.clear();
-  for (char c = 0; log.get(c);) {
+  log.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(log.gcount()));
+  for (const char c : text) {
     if (c != '\n' && c != '\r') {
       if (line.size() < OutputReader::kLongestLine) line += c;
       continue;
@@ -394,6 +377,10 @@ bool Run::start_server() {
     if (seconds_since(start) - ticked < kTick.value) continue;
     ticked = seconds_since(start);
     tick_();
+    if (!limit_logs()) continue;
+    log.clear();
+    log.seekg(0);
+    line.clear();
   }
   report_.values[std::string(ProgramMetric::kStartUp)] = {
       .samples = {seconds_since(start)}, .count = 1, .missing = {}};
@@ -501,6 +488,7 @@ Ending Run::follow(Process& process, ExitClock& clock, OutputReader& reader, std
     if (elapsed - ticked >= kTick.value) {
       ticked = elapsed;
       tick_();
+      limit_logs();
     }
   }
 }

@@ -98,6 +98,29 @@ TEST_F(ProgramRun, HasItsTimeAndWhatItPrinted) {
   EXPECT_THAT(report.notes, IsEmpty());
 }
 
+/// Writes 20 MB, a server before it is ready.
+TEST_F(ProgramRun, KeepsBothEndsOfALongLog) {
+  const std::string line = std::string(999, 'y') + "\n";
+  const std::string flood = "yes " + line.substr(0, 999) + " | head -n 20000; ";
+  const auto expect_ends = [&](const std::string& name, const std::string& last) {
+    const std::string log = read_text(folder_.path() / name);
+    EXPECT_LE(log.size(), std::size_t{16} << 20) << name;
+    EXPECT_TRUE(log.starts_with("begin\n" + line)) << name;
+    EXPECT_THAT(log.substr(log.size() - 20), testing::EndsWith(last)) << name;
+    EXPECT_THAT(log.substr(log.find("\nlinkgain: ") + 1, 50),
+                testing::ContainsRegex("^linkgain: [0-9]+ MiB of output"))
+        << name;
+  };
+  const RunReport report = run("echo begin; " + flood + "echo end");
+  EXPECT_EQ(report.failure, std::nullopt);
+  expect_ends("p2p-1.log", "yyyy\nend\n");
+  const RunReport served =
+      run_with_server("echo begin; " + flood + "echo ready; sleep 1.2; echo end; exec sleep 60",
+                      "sleep 2.5; echo asked");
+  EXPECT_EQ(served.failure, std::nullopt);
+  expect_ends("p2p-1.server.log", "yyyy\nready\nend\n");
+}
+
 TEST_F(ProgramRun, TicksAboutOnceASecond) {
   const RunReport report = run("sleep 1.2");
   EXPECT_GE(ticks_, 1);

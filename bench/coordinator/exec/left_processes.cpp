@@ -1,0 +1,45 @@
+#include "left_processes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "linkgain/base/text.hpp"
+#include "linkgain/base/units.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Says how long after its command a process may end by itself: helpers see a moment late that they
+/// are needed no more. What goes on for longer is work that the command's time does not have.
+Seconds time_to_follow(double seconds) {
+  constexpr double kShare = 0.05;
+  return Seconds{std::clamp(kShare * seconds, 0.05, 2.0)};
+}
+
+}  // namespace
+
+std::vector<ProcessEntry> processes_left_by(Process& command, double seconds) {
+  constexpr std::chrono::milliseconds kBetweenLooks{5};
+  const Deadline deadline(time_to_follow(seconds));
+  while (true) {
+    std::vector<ProcessEntry> left = command.remember_tree();
+    std::erase_if(left, [](const ProcessEntry& each) { return each.state == 'Z'; });
+    if (left.empty() || deadline.passed()) return left;
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+std::string left_text(const std::vector<ProcessEntry>& left) {
+  std::set<std::string> names;
+  for (const ProcessEntry& each : left) names.insert(plain_text(each.name));
+  return fmt::format("left {}, which {} ended: {}",
+                     counted(static_cast<int>(left.size()), "process", "processes"),
+                     left.size() == 1 ? "was" : "were",
+                     first_named(std::vector<std::string>(names.begin(), names.end())));
+}
+
+}  // namespace linkgain

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <utility>
+
+namespace linkgain {
+
+/// Keeps a log that others append to from filling the disk: of a longer one the beginning and the
+/// end stay, and a line between them says how much was cut out.
+class LogLimit {
+ public:
+  static constexpr std::uintmax_t kMost = std::uintmax_t{16} << 20;
+  static constexpr std::uintmax_t kKeptAtEachEnd = kMost / 4;
+
+  explicit LogLimit(std::filesystem::path path) : path_(std::move(path)) {}
+
+  /// Cuts the log where it is longer than kMost, and returns whether it did. What is appended in
+  /// that moment may be cut out, too. Leaves alone what it cannot read or write.
+  bool keep();
+
+ private:
+  std::filesystem::path path_;
+  std::uintmax_t cut_ = 0;
+};
+
+}  // namespace linkgain
