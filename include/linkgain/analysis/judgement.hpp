@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "linkgain/analysis/launch_shift.hpp"
 #include "linkgain/base/names.hpp"
 #include "linkgain/cases/tolerance.hpp"
 #include "linkgain/record/record.hpp"
+#include "linkgain/statistics/launch_shift.hpp"
 
 /// Is it faster? Answered here for all commands: they differ in what they take for the reference,
 /// in the tolerance, and in what faster and slower claim.

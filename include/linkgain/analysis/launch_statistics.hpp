@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "linkgain/analysis/disturbance.hpp"
-#include "linkgain/analysis/launch_shift.hpp"
 #include "linkgain/record/record.hpp"
+#include "linkgain/statistics/launch_shift.hpp"
 #include "linkgain/statistics/statistics.hpp"
 
 namespace linkgain {

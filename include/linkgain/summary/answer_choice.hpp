@@ -61,6 +61,12 @@ struct Answer {
 Answer answer_of(const RunSummary& summary,
                  std::size_t most_rows = std::numeric_limits<std::size_t>::max());
 
+/// Chooses it of a program: all variants of the metrics that some run gave. Speaks of the first
+/// metric, at the value of the axis where it changed most, of another one where that alone changed,
+/// and of what became of the wall time where that is another one; with more than two variants the
+/// table says it. A control is spoken of apart.
+Answer answer_of_program(const RunSummary& summary, std::size_t most_rows);
+
 /// Says "all_reduce 1 GiB", "GPT-2 step fp32".
 std::string answer_label(const Case& definition);
 

@@ -287,13 +287,13 @@ TEST(Evidence, OfSkippedVariantsSaysNothing) {
 
 TEST(SamePath, IsOnlyWhatIsKnown) {
   const VariantResult host = measured("a", Path::host_memory);
-  EXPECT_TRUE(same_path(host, measured("b", Path::host_memory)));
-  EXPECT_FALSE(same_path(host, measured("b", Path::nvlink)));
-  EXPECT_FALSE(same_path(measured("a", Path::unknown), measured("b", Path::unknown)));
-  EXPECT_FALSE(same_path(measured("a", Path::mixed), measured("b", Path::mixed)));
+  EXPECT_TRUE(linkgain::same_path(host, measured("b", Path::host_memory)));
+  EXPECT_FALSE(linkgain::same_path(host, measured("b", Path::nvlink)));
+  EXPECT_FALSE(linkgain::same_path(measured("a", Path::unknown), measured("b", Path::unknown)));
+  EXPECT_FALSE(linkgain::same_path(measured("a", Path::mixed), measured("b", Path::mixed)));
   VariantResult skipped = host;
   skipped.time.reset();
-  EXPECT_FALSE(same_path(host, skipped));
+  EXPECT_FALSE(linkgain::same_path(host, skipped));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -243,6 +244,40 @@ TEST(ExecControl, SaysWhatADifferenceOfNothingIs) {
   rates[1][2] = 440.0;
   add("on an axis, where it differs", rates_outcome(along, rates).record);
   said.expect_golden("control_answers.txt");
+}
+
+/// Moves the same bytes as the first variant, in the same time, as it should.
+TEST(ExecControl, IsNoSwitchThatDoesNothing) {
+  const auto codes_of = [](const ExecOptions& options) {
+    const auto run = [](const RunPlace& place) {
+      RunReport report = report_of(place, {{"time", one_value(1.0 + 0.001 * (place.round % 3))}});
+      report.evidence = {.gpus = {{.gpu = 0, .used = true}}, .processes_looked = 1};
+      report.evidence.gpus[0].traffic.nvlink_sent = std::int64_t{1} << 30;
+      return report;
+    };
+    std::vector<std::string> codes;
+    const Record record = execute_double(options, arms_plan(options), run).record;
+    for (const Warning& each : record.warnings) codes.push_back(each.code);
+    return codes;
+  };
+  ExecOptions options = control_options();
+  options.variants = {"a:X=1", "b:X=2"};
+  options.control = false;
+  EXPECT_THAT(codes_of(options), testing::Contains("exec-same-bytes"));
+  options.variants = {"a:X=1"};
+  options.control = true;
+  EXPECT_THAT(codes_of(options), testing::Not(testing::Contains("exec-same-bytes")));
+}
+
+TEST(ExecControl, EndsWithWhatItStandsBeside) {
+  const ExecOptions options = control_options();
+  const auto outcome =
+      execute_double(options, arms_plan(options), [](const RunPlace& place) -> RunReport {
+        if (place.variant == 1) return {.place = place, .failure = "lost", .log = "runs/x.log"};
+        return report_of(place, {{"time", one_value(1.0)}});
+      });
+  EXPECT_LT(outcome.order.size(), 18U);
+  EXPECT_EQ(outcome.code, ExitCode::incomplete);
 }
 
 TEST(ExecControl, LeavesTheOthersTheirTable) {

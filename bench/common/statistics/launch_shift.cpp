@@ -1,4 +1,4 @@
-#include "linkgain/analysis/launch_shift.hpp"
+#include "linkgain/statistics/launch_shift.hpp"
 
 #include <algorithm>
 #include <cmath>

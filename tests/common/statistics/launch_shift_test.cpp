@@ -1,4 +1,4 @@
-#include "linkgain/analysis/launch_shift.hpp"
+#include "linkgain/statistics/launch_shift.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
