@@ -1,4 +1,4 @@
-#include "linkgain/exec/engine_lines.hpp"
+#include "engine_lines.hpp"
 
 #include <algorithm>
 #include <array>

@@ -11,10 +11,11 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <utility>
 
-#include "left_processes.hpp"
+#include "engine_lines.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/regular_file.hpp"
@@ -22,13 +23,13 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/exec/command_words.hpp"
-#include "linkgain/exec/engine_lines.hpp"
 #include "linkgain/exec/received_variables.hpp"
 #include "linkgain/process/job_reaper.hpp"
+#include "linkgain/process/left_processes.hpp"
+#include "linkgain/process/log_limit.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/watch/program_evidence.hpp"
-#include "log_limit.hpp"
 #include "refusal_log.hpp"
 
 namespace linkgain {
@@ -94,6 +95,20 @@ void end_whole(Process& process, const std::string& what, std::vector<std::strin
   notes.push_back(
       fmt::format("{} left processes that nothing ends: {}", what, fmt::join(survivors, ", ")));
 }
+
+/// Says "left 3 processes, which were ended: python3, sleep".
+std::string left_text(const std::vector<ProcessEntry>& left) {
+  std::set<std::string> names;
+  for (const ProcessEntry& each : left) names.insert(plain_text(each.name));
+  return fmt::format("left {}, which {} ended: {}",
+                     counted(static_cast<int>(left.size()), "process", "processes"),
+                     left.size() == 1 ? "was" : "were",
+                     first_named(std::vector<std::string>(names.begin(), names.end())));
+}
+
+constexpr const char* kLeftAdvice =
+    "work in the background is not in its time: let the command wait for it (wait); start a daemon "
+    "before linkgain, a server with --server";
 
 /// What ended the waiting for a command.
 enum class Ending {

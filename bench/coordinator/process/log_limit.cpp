@@ -1,4 +1,4 @@
-#include "log_limit.hpp"
+#include "linkgain/process/log_limit.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,13 +1,9 @@
-#include "left_processes.hpp"
-
-#include <fmt/format.h>
+#include "linkgain/process/left_processes.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <set>
 #include <thread>
 
-#include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 
 namespace linkgain {
@@ -31,15 +27,6 @@ std::vector<ProcessEntry> processes_left_by(Process& command, double seconds) {
     if (left.empty() || deadline.passed()) return left;
     std::this_thread::sleep_for(kBetweenLooks);
   }
-}
-
-std::string left_text(const std::vector<ProcessEntry>& left) {
-  std::set<std::string> names;
-  for (const ProcessEntry& each : left) names.insert(plain_text(each.name));
-  return fmt::format("left {}, which {} ended: {}",
-                     counted(static_cast<int>(left.size()), "process", "processes"),
-                     left.size() == 1 ? "was" : "were",
-                     first_named(std::vector<std::string>(names.begin(), names.end())));
 }
 
 }  // namespace linkgain
