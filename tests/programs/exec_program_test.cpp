@@ -301,6 +301,9 @@ TEST_F(ExecProgram, WhatCannotStartIsRefusedBeforeAnything) {
   refuse({"--metric", "a (.)", "--unit", "", "--", "true"});
   refuse({"--unit", "tok/s", "--", "true"});
   refuse({"--metric", "a (.)", "--higher-is-better", "a", "--", "true", "-x"});
+  refuse({"-o", "x", "--", "sh", "-c", "true"});
+  refuse({"--launches", "3", "--", "ls", "-l"});
+  refuse({"--rounds", "3", "x", "--rouns", "2", "--", "ls", "--launches", "3"});
   said.expect_golden("exec_refusals.txt");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "results")) << "nothing was made";
 }

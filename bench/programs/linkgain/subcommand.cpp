@@ -73,7 +73,7 @@ constexpr std::array kElsewhere{
     std::pair{"--repeat", "--launches"}, std::pair{"--runs", "--rounds"},
     std::pair{"--repeat", "--rounds"},   std::pair{"--export-json", "--json"},
     std::pair{"--gpus", "--gpus-of"},    std::pair{"--rounds", "--launches"},
-    std::pair{"--launches", "--rounds"}};
+    std::pair{"--launches", "--rounds"}, std::pair{"-o", "--out"}};
 
 using KnownWords = std::map<const CLI::Option*, std::vector<std::string>>;
 
@@ -110,8 +110,11 @@ std::string commands_with(const CLI::App& command, const std::string& option) {
 }
 
 /// Says what was typed and is neither option nor command, and what was meant if something is near.
-std::string describe_stray(const CLI::App& app, const std::vector<std::string>& strays,
+/// The command's own strays come first: the program's words, behind "--", may be all others.
+std::string describe_stray(const CLI::App& app, const std::vector<std::string>& all,
                            const KnownWords& known_words) {
+  const std::vector<std::string> own = app.remaining();
+  const std::vector<std::string>& strays = own.empty() ? all : own;
   const auto option =
       std::ranges::find_if(strays, [](const std::string& stray) { return stray.starts_with('-'); });
   if (option == strays.end()) {
