@@ -136,16 +136,19 @@ std::string ratio_text(const AnswerRow& row, const std::vector<SizeRange>& range
   return fmt::format("{} up to {}, at {}", verb, words, readable_bytes(row.of->definition().size));
 }
 
-/// Says where it is the contrary: "; at 8 B it takes 1.12x as long", "; at 8 B to 1 KiB it is up to
-/// 1.30x as fast, at 8 B"; of another operation that changes more "; in all-reduce of 32 KiB it
-/// takes 1.57x as long", of a path "; all-reduce of 32 KiB takes 1.57x as long". Empty where all go
-/// one way.
+/// Says "at 8 B it takes 1.12x as long", "at 8 B to 1 KiB it is up to 1.30x as fast, at 8 B" of the
+/// row's sizes.
+std::string sizes_text(const RunSummary& summary, const AnswerRow& row) {
+  const std::vector<SizeRange> ranges = ranges_like(summary, row);
+  return fmt::format("at {} it {}", ranges_text(ranges, "at"), ratio_text(row, ranges));
+}
+
+/// Says where it is the contrary: "; at 8 B it takes 1.12x as long"; of another operation that
+/// changes more "; in all-reduce of 32 KiB it takes 1.57x as long", of a path "; all-reduce of 32
+/// KiB takes 1.57x as long". Empty where all go one way.
 std::string contrary_text(const RunSummary& summary, const AnswerSentence& spoken) {
   std::string text;
-  if (const AnswerRow& row = spoken.contrary; row.of != nullptr) {
-    const std::vector<SizeRange> ranges = ranges_like(summary, row);
-    text = fmt::format("; at {} it {}", ranges_text(ranges, "at"), ratio_text(row, ranges));
-  }
+  if (spoken.contrary.of != nullptr) text = "; " + sizes_text(summary, spoken.contrary);
   const AnswerRow& elsewhere = spoken.contrary_elsewhere;
   if (elsewhere.of == nullptr) return text;
   const std::vector<SizeRange> ranges = ranges_like(summary, elsewhere);
@@ -240,7 +243,8 @@ std::string unchanged_text(const RunSummary& summary, const AnswerRow& spoken) {
 
 /// Says in how many other curves all of these variants changed as they did in the spoken one: "; it
 /// is slower in 6 of 7 other operations and launch modes, too, most in all-gather of 16 KiB:
-/// 1.47x"; "6 of 7 others" where a sentence before says which. Empty where in none.
+/// 1.47x"; "6 of 7 others" where a sentence before says which. Says of which sizes there the
+/// contrary holds, ", but at 8 B it takes 1.12x as long". Empty where in none.
 std::string elsewhere_text(const RunSummary& summary, const AnswerSentence& spoken,
                            bool is_known_which) {
   const AnswerRow& most = spoken.most_alike;
@@ -252,13 +256,15 @@ std::string elsewhere_text(const RunSummary& summary, const AnswerSentence& spok
   const std::string is =
       fmt::format("; {} {}", is_one ? "it is" : "they are",
                   most.comparison()->verdict == Verdict::slower ? "faster" : "slower");
-  if (spoken.alike_curves == 1) return fmt::format("{} {}, too: {}", is, what, ratio);
+  const AnswerRow& contrary = spoken.alike_contrary;
+  const std::string but = contrary.of == nullptr ? "" : ", but " + sizes_text(summary, contrary);
+  if (spoken.alike_curves == 1) return fmt::format("{} {}, too: {}{}", is, what, ratio, but);
   const AnswerRow& row = spoken.rows.front();
   return fmt::format(
-      "{} in {} of {} {}, too, most {}: {}", is, spoken.alike_curves,
+      "{} in {} of {} {}, too, most {}: {}{}", is, spoken.alike_curves,
       curves_beside(summary, row).size(),
       is_known_which ? "others" : fmt::format("other {}", word_for_curves(summary, row)), what,
-      ratio);
+      ratio, but);
 }
 
 /// Says "send-recv of 16 KiB to 512 KiB, at most 1.69x at 64 KiB".

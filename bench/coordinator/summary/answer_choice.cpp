@@ -49,6 +49,18 @@ bool fills_row(const CaseSummary& each, std::size_t other) {
   return other < variants.size() && variants.front().time && variants[other].time;
 }
 
+/// Tells whether a size of the curve is shown to have changed this way by more than the row.
+bool changes_more(const Curve& curve, const AnswerRow& row, Verdict verdict) {
+  const Comparison* const own = row.comparison();
+  const bool is_alike = own != nullptr && own->verdict == verdict;
+  const double change = is_alike ? change_interval(own).high : 0.0;
+  return std::ranges::any_of(curve.cases, [&](const CaseSummary* each) {
+    const Comparison* const comparison = AnswerRow{each, row.other}.comparison();
+    return comparison != nullptr && comparison->verdict == verdict &&
+           change_interval(comparison).low > change;
+  });
+}
+
 /// Chooses of a kernel's curve what shows the headroom: both ends, and between them what leaves
 /// most, or what is nearest to 1 MiB.
 std::vector<const CaseSummary*> headroom_of(const Curve& curve) {
@@ -147,6 +159,9 @@ std::vector<AnswerSentence> sentences_of(const RunSummary& summary,
     if (!is_of_setting(each.rows.front())) continue;
     std::tie(each.alike_curves, each.most_alike) =
         changed_elsewhere(summary, each.rows, each.rows.front().comparison()->verdict);
+    if (each.most_alike.of == nullptr) continue;
+    const AnswerRow contrary = most_contrary(summary, each.most_alike);
+    if (contrary != each.contrary_elsewhere) each.alike_contrary = contrary;
   }
   return sentences;
 }
@@ -235,13 +250,12 @@ class RowChoice {
       const AnswerRow row{summary_.main_case(curve, fills), other};
       if (row.of == nullptr) continue;
       add(row, rank, curve_label(curve.definition()));
-      const double main_change = change_interval(row.comparison()).high;
-      const bool has_larger = std::ranges::any_of(curve.cases, [&](const CaseSummary* each) {
-        return change_interval(AnswerRow{each, other}.comparison()).low > main_change;
-      });
-      if (!has_larger) continue;
-      const AnswerRow most = most_changed(curve, other);
-      if (most.of != nullptr) add(most, Rank::more, answer_label(most.of->definition()));
+      for (const Verdict verdict : {Verdict::faster, Verdict::slower}) {
+        const AnswerRow most = most_changed(curve, other, verdict);
+        if (most.of != nullptr && changes_more(curve, row, verdict)) {
+          add(most, Rank::more, answer_label(most.of->definition()));
+        }
+      }
     }
   }
 
@@ -323,9 +337,7 @@ class RowChoice {
     speak_of_contrary(answer);
     if (!is_wrong) answer.sentences = sentences_of(summary_, answer.spoken);
     for (const AnswerSentence& each : answer.sentences) {
-      for (const AnswerRow& row : {each.contrary, each.contrary_elsewhere, each.most_alike}) {
-        give_row(row, Rank::named);
-      }
+      for (const AnswerRow& row : each.beside()) give_row(row, Rank::named);
     }
     for (const AnswerRow& row : answer.spoken) give_row(row, Rank::spoken);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -24,6 +25,13 @@ struct AnswerSentence {
   /// most.
   std::int64_t alike_curves = 0;
   AnswerRow most_alike{};
+  AnswerRow
+      alike_contrary{};  ///< most_contrary() of that, where contrary_elsewhere does not say it
+
+  /// Gives what it names beside its rows; of some there is no case.
+  std::array<AnswerRow, 4> beside() const {
+    return {contrary, contrary_elsewhere, most_alike, alike_contrary};
+  }
 };
 
 /// What stands for a run: chosen once, for the screen, reports and pages.
@@ -37,9 +45,10 @@ struct Answer {
   /// What is said of these, where data are right: a sentence each.
   std::vector<AnswerSentence> sentences{};
   /// For each operation, form, direction, kernel, precision, strategy and later variant the largest
-  /// size, of latencies the smallest, and the size that changed most where one is shown to have
-  /// changed more; the trainings last. Whatever the sentences name has a row. As many as there is
-  /// room for: first what is spoken of, last what is shown to be within kFewPerCent of 1x.
+  /// size, of latencies the smallest, and of either way the size that changed most where one is
+  /// shown to have changed more than that; the trainings last. Whatever the sentences name has a
+  /// row. As many as there is room for: first what is spoken of, last what is shown to be within
+  /// kFewPerCent of 1x.
   std::vector<AnswerRow> rows{};
   /// Cases of our own kernels that have a library_ratio: of each curve the smallest and the largest
   /// size, and one between them. As many as there is room for.
