@@ -18,6 +18,21 @@ using testing::HasSubstr;
 
 class ExecArms : public ExecProgram {};
 
+/// Lists runs whose variants print the same numbers, which differ between rounds by as much.
+TEST_F(ExecArms, AreTheSameInListWithinThePrecisionAskedForAlone) {
+  const auto listed = [&](const std::string& numbers) {
+    ProgramRequest made = request({"--metric", "value ([0-9]+)", "--rounds", "6", "--seed", "1",
+                                   "--variant", "a:X=1", "--variant", "b:X=2"},
+                                  {"sh", "-c", "echo value " + numbers});
+    std::filesystem::remove_all(folder_ / "out");
+    run_program(made);
+    made.arguments = {LINKGAIN, "list", "--json", folder_.path().string()};
+    return std::string(Json::parse(run_program(made).output)["runs"].at(0)["no_result"]);
+  };
+  EXPECT_EQ(listed("1000{round}"), "same");
+  EXPECT_EQ(listed("10{round}"), "inconclusive");
+}
+
 /// Finds how often the control is said to differ, and how often host, in 40 runs of a program whose
 /// numbers scatter by 2 % and are 10 % higher with host.
 TEST_F(ExecArms, ControlDiffersInOneOfTwentyRunsAtMostTwiceAsOften) {

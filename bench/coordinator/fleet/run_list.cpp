@@ -54,6 +54,22 @@ std::string result_text(const CaseSummary& each, const Comparison& comparison) {
                      spoken_ratio(inverse_of(*comparison.ratio)).words, label);
 }
 
+/// Says in a word what a comparison without a change shows. Variants are the same where the whole
+/// interval lies within the precision that was asked for.
+std::string no_change_text(const Record& record, const CaseSummary& each,
+                           const Comparison& comparison) {
+  using enum WarningCode;
+  for (const WarningCode code : {same_path, exec_no_change, exec_container}) {
+    if (std::ranges::count(record.warnings, name_of(code), &Warning::code) > 0)
+      return "not switched";
+  }
+  if (comparison.verdict != Verdict::same) return std::string(name_of(comparison.verdict));
+  const double least = 1.0 / (1.0 + precision_of(record.settings, each.definition()));
+  const auto& interval = comparison.ratio->interval;
+  const bool is_within = interval && interval->low >= least && interval->high <= 1.0 / least;
+  return std::string(name_of(is_within ? Verdict::same : Verdict::inconclusive));
+}
+
 /// Fills in result_text() of what changed most, or why nothing is shown to have changed.
 void add_result(const Record& record, ListedRun& run) {
   const RunSummary summary(record);
@@ -64,7 +80,7 @@ void add_result(const Record& record, ListedRun& run) {
   } else if (comparison == nullptr) {
     run.no_result = record.status == RunStatus::unfinished ? "no ratio yet" : reason_of(record);
   } else if (!is_change(comparison->verdict)) {
-    run.no_result = name_of(comparison->verdict);
+    run.no_result = no_change_text(record, *answer.main(), *comparison);
   } else {
     run.result = result_text(*answer.main(), *comparison);
   }

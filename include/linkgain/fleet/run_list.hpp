@@ -23,7 +23,7 @@ struct ListedRun {
   int cases = 0;
   int measured = 0;       ///< cases that some variant has a time of
   std::string result;     ///< "12.3x all_reduce 1 GiB"; empty where nothing is shown to differ
-  std::string no_result;  ///< then why, in a word: "inconclusive", "failed", "other version"
+  std::string no_result;  ///< then why, in a word: "inconclusive", "not switched", "failed"
   /// What ending_of() says of a record or a journal; "unreadable".
   std::string status;
   std::string disturbed_by{};  ///< codes of warnings that say so, by spaces
