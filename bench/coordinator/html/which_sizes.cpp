@@ -25,8 +25,6 @@ std::vector<AnswerRow> sizes_of(const RunSummary& summary, const AnswerRow& row)
   return sizes;
 }
 
-bool is_faster(const AnswerRow& row) { return row.comparison()->verdict == Verdict::faster; }
-
 /// Says "1 MiB (4.23x)", by how much the faster one is.
 std::string size_text(const AnswerRow& row) {
   const Estimate& ratio = *row.comparison()->ratio;
@@ -63,11 +61,14 @@ std::string at_some_sizes(const RunSummary& summary, const AnswerRow& most) {
 /// Says at which sizes the first variant is faster, of what several sizes were compared of.
 std::string where_faster(const RunSummary& summary, const AnswerRow& shown) {
   const std::vector<AnswerRow> sizes = sizes_of(summary, shown);
+  const auto is_faster = [&](const AnswerRow& each) {
+    return changes_with(each, shown, Verdict::faster);
+  };
   const std::string what = spoken_curve_of(summary, shown.of->definition());
   const std::string largest = size_text(sizes.back());
   std::size_t first = sizes.size();
   while (first > 0 && is_faster(sizes[first - 1])) --first;
-  const auto most = std::ranges::max_element(sizes, {}, [](const AnswerRow& each) {
+  const auto most = std::ranges::max_element(sizes, {}, [&](const AnswerRow& each) {
     return is_faster(each) ? each.comparison()->ratio->value : 0.0;
   });
   const bool is_below = most < sizes.begin() + static_cast<std::ptrdiff_t>(first);
@@ -94,7 +95,9 @@ std::string at_which_size(const RunSummary& summary, const AnswerRow& shown) {
   if (curve == nullptr || curve->cases.size() == 1) return at_some_sizes(summary, shown);
   const AnswerRow slower = most_changed(*curve, shown.other, Verdict::slower);
   if (slower.of == nullptr) return where_faster(summary, shown);
-  const bool is_slower_only = std::ranges::none_of(sizes_of(summary, shown), is_faster);
+  const bool is_slower_only = std::ranges::none_of(
+      sizes_of(summary, shown),
+      [&](const AnswerRow& each) { return changes_with(each, shown, Verdict::faster); });
   return (is_slower_only ? "" : where_faster(summary, shown) + " ") +
          at_some_sizes(summary, slower);
 }

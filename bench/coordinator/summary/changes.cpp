@@ -8,14 +8,6 @@
 namespace linkgain {
 namespace {
 
-/// Tells whether the row shows this verdict by a few per cent, which is what anybody asks about
-/// beside a larger change, or as much as what is spoken of.
-bool changes_with(const AnswerRow& row, const AnswerRow& spoken, Verdict verdict) {
-  const Comparison* const own = row.comparison();
-  return own != nullptr && own->verdict == verdict &&
-         change_of(row) >= std::min(std::log1p(kFewPerCent), change_of(spoken));
-}
-
 /// Leaves out what NCCL alone reads.
 Environment without_nccl(Environment environment) {
   std::erase_if(environment, [](const auto& each) {
@@ -49,6 +41,15 @@ double change_of(const AnswerRow& row) {
 
 Verdict contrary_of(Verdict change) {
   return change == Verdict::faster ? Verdict::slower : Verdict::faster;
+}
+
+bool changes_with(const AnswerRow& row, const AnswerRow& spoken, Verdict verdict) {
+  const Comparison* const own = row.comparison();
+  if (own == nullptr || own->verdict != verdict) return false;
+  const Comparison* const main = spoken.comparison();
+  const double few = std::log1p(kFewPerCent);
+  const bool is_less = main != nullptr && is_change(main->verdict) && change_of(spoken) < few;
+  return change_of(row) >= (is_less ? change_of(spoken) : few);
 }
 
 std::vector<SizeRange> ranges_like(const RunSummary& summary, const AnswerRow& row) {

@@ -29,6 +29,10 @@ double change_of(const AnswerRow& row);
 
 Verdict contrary_of(Verdict change);
 
+/// Tells whether the row, of the same curve, shows this verdict by a few per cent, which is what
+/// anybody asks about beside a larger change, or by as much as what is spoken of.
+bool changes_with(const AnswerRow& row, const AnswerRow& spoken, Verdict verdict);
+
 /// Neighbouring sizes of a curve.
 using SizeRange = std::span<const CaseSummary* const>;
 
