@@ -392,38 +392,6 @@ std::string sentence_of(const RunSummary& summary, const AnswerSentence& said,
                      comparison.other->variant);
 }
 
-/// Says "NCCL takes 4.12 times the time of linkgain's kernel at 8 B, 2.50 times at 1 MiB and 1.10
-/// times at 1 GiB: that is the headroom." Names the curve where other kernels were measured, and
-/// the sizes where the kernel is slower; empty where no kernel is shown to be faster.
-std::string headroom_sentence(const Answer& answer) {
-  std::vector<std::string> parts;
-  std::vector<std::string> slower;
-  for (const CaseSummary* each : answer.spoken_headroom) {
-    const VariantSummary& first = each->variants.front();
-    const std::string size = readable_bytes(each->definition().size);
-    if (first.beside_library == Verdict::slower) slower.push_back(size);
-    if (first.beside_library != Verdict::faster) continue;
-    const std::string ratio = readable_ratio(*first.library_ratio).estimate;
-    const std::string of_kernel = parts.empty() ? " the time of linkgain's kernel" : "";
-    parts.push_back(
-        fmt::format("{} times{} at {}", ratio.substr(0, ratio.find('x')), of_kernel, size));
-  }
-  if (parts.empty()) return {};
-  const Case& definition = answer.spoken_headroom.front()->definition();
-  Case operation = definition;
-  operation.kernel = false;
-  const bool is_only_one = std::ranges::all_of(answer.headroom, [&](const CaseSummary* each) {
-    return curve_label(each->definition()) == curve_label(definition);
-  });
-  const std::string_view who = is_copy(definition.operation) ? "the copy engine" : "NCCL";
-  std::string text = fmt::format("{}{} takes {}: that is the headroom.",
-                                 is_only_one ? "" : fmt::format("In {}, ", spoken_curve(operation)),
-                                 who, in_words(parts));
-  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-  if (slower.empty()) return text;
-  return fmt::format("{} At {} the kernel is slower.", text, in_words(slower));
-}
-
 /// Says of the variants that no sentence is about what changed most: "v28-ll takes at most 1.67x as
 /// long, in send-recv of 64 KiB; net makes no significant difference." Empty where there are none.
 std::string others_sentence(const RunSummary& summary, const Answer& answer) {
@@ -539,6 +507,35 @@ std::string ranges_text(const std::vector<SizeRange>& ranges, std::string_view p
   constexpr std::size_t kMostNamed = 3;
   if (parts.size() <= kMostNamed) return in_words(parts);
   return fmt::format("{} ({} sizes)", ends(ranges.front().front(), ranges.back().back()), sizes);
+}
+
+std::string headroom_sentence(const Answer& answer) {
+  std::vector<std::string> parts;
+  std::vector<std::string> slower;
+  for (const CaseSummary* each : answer.spoken_headroom) {
+    const VariantSummary& first = each->variants.front();
+    const std::string size = readable_bytes(each->definition().size);
+    if (first.beside_library == Verdict::slower) slower.push_back(size);
+    if (first.beside_library != Verdict::faster) continue;
+    const std::string ratio = readable_ratio(*first.library_ratio).estimate;
+    const std::string of_kernel = parts.empty() ? " the time of linkgain's kernel" : "";
+    parts.push_back(
+        fmt::format("{} times{} at {}", ratio.substr(0, ratio.find('x')), of_kernel, size));
+  }
+  if (parts.empty()) return {};
+  const Case& definition = answer.spoken_headroom.front()->definition();
+  Case operation = definition;
+  operation.kernel = false;
+  const bool is_only_one = std::ranges::all_of(answer.headroom, [&](const CaseSummary* each) {
+    return curve_label(each->definition()) == curve_label(definition);
+  });
+  const std::string_view who = is_copy(definition.operation) ? "the copy engine" : "NCCL";
+  std::string text = fmt::format("{}{} takes {}: that is the headroom.",
+                                 is_only_one ? "" : fmt::format("In {}, ", spoken_curve(operation)),
+                                 who, in_words(parts));
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  if (slower.empty()) return text;
+  return fmt::format("{} At {} the kernel is slower.", text, in_words(slower));
 }
 
 std::string answer_alarm(const RunSummary& summary) {

@@ -250,25 +250,34 @@ std::string circumstances(const RunSummary& summary) {
   return cut(fmt::format("{}", fmt::join(parts, ", ")), kCardColumns, kCardStyle) + "\n";
 }
 
-/// Says in at most so many lines the table, as many whole sentences as there is room for, and
-/// warnings, or what is left out. Without the table where no sentence has room beside it.
-std::string card_lines(std::span<const Warning> warnings, const std::string& table,
-                       std::span<const std::string> sentences, std::size_t room) {
+/// Says in at most so many lines the path, as many whole sentences as there is room for, the
+/// headroom's always, and warnings, or what is left out. Takes the first form of the path, the last
+/// of which is empty, that leaves room for a sentence.
+std::string card_lines(const RunSummary& summary, std::span<const std::string> paths,
+                       const Answer& answer, std::size_t room) {
+  const std::span<const Warning> warnings = summary.record.warnings;
+  const std::vector<std::string> sentences = answer_sentences(summary, answer);
+  const auto headroom = std::ranges::find(sentences, headroom_sentence(answer));
   const std::size_t rest = warnings.empty() ? 0 : 1;
-  for (std::size_t told = sentences.size(); told > 0; --told) {
-    const std::string text =
-        table + in_lines(fmt::format("{}", fmt::join(sentences.first(told), " ")), kCardStyle);
-    const bool is_whole = told == sentences.size();
-    const std::size_t used = line_count(text);
-    if (used + (is_whole ? rest : 1) > room) continue;
-    if (is_whole) {
-      return text + warning_lines(warnings, std::min(kMostWarnings, room - used), kCardStyle);
+  for (const std::string& path : paths) {
+    for (std::size_t told = sentences.size(); told > 0; --told) {
+      std::vector<std::string> all = sentences;
+      all.resize(told);
+      if (headroom != sentences.end() && std::ranges::count(all, *headroom) == 0) {
+        all.push_back(*headroom);
+      }
+      const std::string text = path + in_lines(fmt::format("{}", fmt::join(all, " ")), kCardStyle);
+      const bool is_whole = all.size() == sentences.size();
+      const std::size_t used = line_count(text);
+      if (used + (is_whole ? rest : 1) > room) continue;
+      if (is_whole) {
+        return text + warning_lines(warnings, std::min(kMostWarnings, room - used), kCardStyle);
+      }
+      if (warnings.empty()) return text + "More is in the report.\n";
+      return text + fmt::format("More, and {}, in the report.\n",
+                                counted(std::ssize(warnings), "warning", "warnings"));
     }
-    if (warnings.empty()) return text + "More is in the report.\n";
-    return text + fmt::format("More, and {}, in the report.\n",
-                              counted(std::ssize(warnings), "warning", "warnings"));
   }
-  if (!table.empty()) return card_lines(warnings, {}, sentences, room);
   return "The answer is in the report.\n";
 }
 
@@ -279,14 +288,17 @@ std::string card(const RunSummary& summary) {
   const Answer answer = answer_of(summary);
   const std::string head = machine_line(summary, "", kCardStyle) + circumstances(summary);
   const std::string command = record.settings.argv.empty() ? "" : "$ " + repetition(record) + "\n";
-  const std::string table =
-      answer.main() == nullptr ? "" : to_terminal(card_table(answer), kCardStyle);
+  std::vector<std::string> paths{""};
+  if (answer.main() != nullptr) {
+    const std::string path = path_sentences(*answer.main()).front();
+    paths = {to_terminal(card_table(answer), kCardStyle), in_lines("Path: " + path, kCardStyle),
+             ""};
+  }
   constexpr std::size_t kFences = 2;
   const std::size_t used = line_count(head + command) + kFences;
-  return fenced(head +
-                card_lines(record.warnings, table, answer_sentences(summary, answer),
-                           kMostCardLines - std::min(kMostCardLines, used)) +
-                command);
+  return fenced(
+      head + card_lines(summary, paths, answer, kMostCardLines - std::min(kMostCardLines, used)) +
+      command);
 }
 
 }  // namespace linkgain
