@@ -24,7 +24,9 @@ ProgramRequest topo(const ScratchFolder& folder, const std::string& scenario,
                     const Words& arguments = {}) {
   ProgramRequest request = linkgain(folder, joined({"topo"}, arguments));
   request.environment = {{"CUDA_VISIBLE_DEVICES", std::nullopt},
-                         {"CUDA_DEVICE_ORDER", std::nullopt}};
+                         {"CUDA_DEVICE_ORDER", std::nullopt},
+                         {"NCCL_P2P_DISABLE", std::nullopt},
+                         {"NCCL_P2P_LEVEL", std::nullopt}};
   return on_machine(scenario, request);
 }
 
@@ -68,6 +70,22 @@ TEST(TopoProgram, BeginsWithTheAnswerAndDoctorDoesSoToo) {
     texts.add(scenario + ", doctor", answer_of(run_program(request).output));
   }
   texts.expect_golden("link_answers.txt");
+}
+
+TEST(TopoProgram, SaysWhatNcclTakesWithTheVariablesThatAreSet) {
+  const ScratchFolder folder;
+  for (const std::string command : {"topo", "doctor"}) {
+    ProgramRequest request = topo(folder, "rtx4090-p2p");
+    request.arguments[1] = command;
+    request.environment["NCCL_P2P_DISABLE"] = "1";
+    const std::string answer = answer_of(run_program(request).output);
+    EXPECT_THAT(answer, AllOf(HasSubstr("granted over PCIe"),
+                              HasSubstr("memory: NCCL_P2P_DISABLE=1 forbids P2P."),
+                              HasSubstr("unset NCCL_P2P_DISABLE"), Not(HasSubstr("warning:"))));
+    request.environment = topo(folder, "rtx4090-p2p").environment;
+    request.environment["NCCL_P2P_LEVEL"] = "PXB";
+    EXPECT_THAT(answer_of(run_program(request).output), HasSubstr("beyond NCCL_P2P_LEVEL=PXB"));
+  }
 }
 
 /// Lets neither command pass over what the other calls a problem. Of GPUs that take no bridge topo

@@ -127,10 +127,10 @@ NcclChoice nccl_choice(const Topology& topology, const TopologyPair& pair,
   const P2pLimit limit = p2p_limit(variables, topology.has_amd_cpu, gpus_of_a_job(topology));
   const std::optional<bool> joined = joined_by_nvlink(pair);
   if (!joined) return {NcclChoice::Path::unknown, pair.nvlinks.reason()};
-  if (*joined && limit.reach >= P2pReach::nvlink) return {NcclChoice::Path::nvlink, label_of(pair)};
-  if (*joined) {
+  if (limit.reach == P2pReach::none) {
     return {NcclChoice::Path::host_memory, fmt::format("{} forbids P2P", limit.set_by), true};
   }
+  if (*joined) return {NcclChoice::Path::nvlink, label_of(pair)};
   if (!pair.ancestor.measured()) return {NcclChoice::Path::unknown, pair.ancestor.reason()};
   return judge_distance(topology, pair, limit);
 }

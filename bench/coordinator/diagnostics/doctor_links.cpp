@@ -184,15 +184,13 @@ Finding check_pair(const Survey& survey, const TopologyPair& pair) {
 /// Judges what NCCL takes, with the variables that a job from here would find.
 Finding check_nccl_path(const Survey& survey, const TopologyPair& pair) {
   const Check check("nccl-path", device_labels(survey.topology, pair));
-  P2pVariables variables;
-  for (const NcclSetting& setting : survey.software.nccl.in_force) {
-    if (setting.name == "NCCL_P2P_DISABLE") variables.disable = setting.value;
-    if (setting.name == "NCCL_P2P_LEVEL") variables.level = setting.value;
-  }
-  const NcclChoice choice = nccl_choice(survey.topology, pair, variables);
+  const NcclSettings& settings = survey.software.nccl;
+  const NcclChoice choice = nccl_choice(survey.topology, pair, p2p_variables(settings));
   if (choice.path == NcclChoice::Path::unknown) return check.not_checkable(choice.why);
-  return choice.leaves_p2p ? check.found(fault::p2p_left, text_of(choice))
-                           : check.ok(text_of(choice));
+  if (!choice.leaves_p2p) return check.ok(text_of(choice));
+  const NcclSetting* forbidding = forbidding_p2p(settings);
+  if (forbidding == nullptr) return check.found(fault::p2p_left, text_of(choice));
+  return check.found(fault::p2p_forbidden, text_of(choice), {{"removal", removal_of(*forbidding)}});
 }
 
 /// On H200 copy engines reach 87 to 88 % of the payload; of other generations it is not measured.

@@ -179,11 +179,6 @@ bool logs_each_call(const NcclSettings& settings) {
   return std::ranges::any_of(split(*subsystems, ','), speaks_of_calls);
 }
 
-std::string removal(const NcclSetting& setting) {
-  if (setting.file.empty()) return "unset " + setting.name + " unless it is meant";
-  return fmt::format("take it out of {} unless it is meant", setting.file);
-}
-
 Finding judge_setting(const NcclSetting& setting, const EnvironmentVariable& variable) {
   const std::string value =
       fmt::format("={} ({})", setting.value, setting.file.empty() ? "environment" : setting.file);
@@ -194,7 +189,7 @@ Finding judge_setting(const NcclSetting& setting, const EnvironmentVariable& var
   return Check("nccl-variable", setting.name)
       .found(fault, value,
              {{"effect", std::string(variable.effect)},
-              {"removal", removal(setting)},
+              {"removal", removal_of(setting)},
               {"name", setting.name}});
 }
 

@@ -219,9 +219,13 @@ inline constexpr Fault p2p_patched{
     "NVIDIA's own driver refuses P2P over PCIe between GeForce RTX: this one is patched, and may "
     "grant what does not deliver",
     "linkgain doctor --prove shows whether data arrive"};
+inline constexpr std::string_view kLeft =
+    "messages go through host memory, though the GPUs could reach each other's";
+inline constexpr Fault p2p_forbidden{"nccl-path", warning,
+                                     "the driver grants P2P, and a variable forbids it", kLeft,
+                                     "{removal} unless it is meant"};
 inline constexpr Fault p2p_left{
-    "nccl-path", warning, "the driver grants P2P, and NCCL does not take it",
-    "messages go through host memory, though the GPUs could reach each other's",
+    "nccl-path", warning, "the driver grants P2P, and NCCL does not take it", kLeft,
     "see whether P2P delivers (linkgain doctor --prove) and whether it is faster (linkgain run "
     "--variant host --variant p2p-sys); where it is, set NCCL_P2P_LEVEL=SYS"};
 inline constexpr Fault delivery_hangs{
@@ -419,15 +423,15 @@ inline constexpr Fault variable_forbids{
     "nccl-variable", problem, "a variable of the environment or of nccl.conf forbids P2P",
     "no NCCL program of yours uses NVLink or PCIe P2P: all variants take the path through "
     "host memory",
-    "{removal}"};
-inline constexpr Fault variable_affects{"nccl-variable", warning,
-                                        "a variable changes what NCCL does",
-                                        "it {effect}, for every variant alike", "{removal}"};
+    "{removal} unless it is meant"};
+inline constexpr Fault variable_affects{
+    "nccl-variable", warning, "a variable changes what NCCL does",
+    "it {effect}, for every variant alike", "{removal} unless it is meant"};
 inline constexpr Fault variable_misread{
     "nccl-variable", warning, "the value is none that NCCL knows, so that it changes nothing",
     "NCCL takes a number here, and this value leaves all as it is: what it was meant for is not in "
     "force",
-    "{removal}; then write {name}=1"};
+    "{removal} unless it is meant; then write {name}=1"};
 inline constexpr Fault log_of_calls{
     "nccl-variable", warning, "NCCL_DEBUG asks for a line for each call",
     "NCCL writes a line for each call, which makes small operations slower",
@@ -452,14 +456,14 @@ inline constexpr auto kAll = places_of(
     thermal_slowdown, links_off_switch, links_lead_nowhere, bridge_unseen, links_down_switch,
     links_down_bridge, links_fewer, switch_link_slow, bridge_link_slow, link_errors, peer_elsewhere,
     p2p_split, p2p_refused_switch, p2p_refused_bridge, p2p_refused_machine, p2p_refused_pcie,
-    p2p_refused_bridgeless, p2p_refused_unknown, p2p_patched, p2p_left, delivery_hangs,
-    delivery_fails, delivery_staged, delivery_interrupted, delivery_unused, control_fails,
-    delivery_inconclusive, copy_unmeasured, copy_slow, lanes_missing, lanes_missing_at_work,
-    generation_low, generation_low_at_work, path_narrow, slot_narrow, bar1_small, iommu_translates,
-    acs_redirects, shm_too_small, shm_small, lock_limited, cores_too_few, cores_few, ids_contained,
-    ids_hidden, sysfs_missing, worker_without_nccl, worker_silent, mpirun_missing, mpirun_foreign,
-    mpirun_differs, mpirun_fails, mpirun_host_name, mpirun_silent, driver_too_old, driver_older,
-    nccl_missing, nccl_differs, nccl_bug, variable_forbids, variable_affects, variable_misread,
-    log_of_calls, conf_fault, cuda_affected);
+    p2p_refused_bridgeless, p2p_refused_unknown, p2p_patched, p2p_forbidden, p2p_left,
+    delivery_hangs, delivery_fails, delivery_staged, delivery_interrupted, delivery_unused,
+    control_fails, delivery_inconclusive, copy_unmeasured, copy_slow, lanes_missing,
+    lanes_missing_at_work, generation_low, generation_low_at_work, path_narrow, slot_narrow,
+    bar1_small, iommu_translates, acs_redirects, shm_too_small, shm_small, lock_limited,
+    cores_too_few, cores_few, ids_contained, ids_hidden, sysfs_missing, worker_without_nccl,
+    worker_silent, mpirun_missing, mpirun_foreign, mpirun_differs, mpirun_fails, mpirun_host_name,
+    mpirun_silent, driver_too_old, driver_older, nccl_missing, nccl_differs, nccl_bug,
+    variable_forbids, variable_affects, variable_misread, log_of_calls, conf_fault, cuda_affected);
 
 }  // namespace linkgain::fault

@@ -147,16 +147,25 @@ bool all_lack_nvlink(const Topology& topology) {
                              [](const TopologyGpu& gpu) { return !may_have_nvlink(gpu.nvlink); });
 }
 
+/// Tells whether a patched driver grants P2P between some of them.
+bool has_patched(const Topology& topology, const Pairs& pairs) {
+  return std::ranges::any_of(pairs,
+                             [&](const TopologyPair& pair) { return is_patched(topology, pair); });
+}
+
 std::string none_joined(const Topology& topology, const Pairs& pairs) {
   const Places places = all_gpus(topology);
   const bool lack = all_lack_nvlink(topology);
   const PeerAccess peer = peer_access(topology, pairs);
   const std::string names = names_of(topology, places);
   return fmt::format(
-      "{} connected by NVLink: {}, {}{}.",
+      "{} connected by NVLink: {}, {}.",
       pairs.size() == 1 ? names + " are not" : fmt::format("No pair of {} is", names),
-      lack ? "they have none" : links_text(topology, places), peer.text,
-      peer.works ? " over PCIe" : "");
+      lack ? "they have none" : links_text(topology, places),
+      !peer.works ? peer.text
+      : has_patched(topology, pairs)
+          ? "peer access is granted over PCIe, by a driver that was patched for it"
+          : peer.text + " over PCIe");
 }
 
 /// Sorts GPUs that NVLink joins each with each into groups; absent where some are joined through
@@ -277,31 +286,51 @@ std::string bridge_advice(const Topology& topology, const Joined& joined) {
       rate ? fmt::format("A bridge for {} carries {:.4g} GB/s each way. ", model, *rate) : "");
 }
 
-/// Adds what shows whether P2P is worth more than NCCL's choice, where it leaves P2P unused.
-std::string advice_for(const Topology& topology, const Joined& joined) {
-  std::string advice = bridge_advice(topology, joined);
-  const bool leaves_p2p = std::ranges::any_of(
-      joined.no, [&](const TopologyPair& pair) { return nccl_choice(topology, pair).leaves_p2p; });
-  if (!leaves_p2p) return advice;
-  return advice + (advice.empty() ? "" : " ") +
-         "Whether P2P works and what it could save: `linkgain doctor --prove`, then `linkgain run "
-         "--variant host --variant p2p-sys`";
-}
+using Choices = std::vector<std::pair<NcclChoice, Pairs>>;
 
-/// Says what NCCL takes by default between GPUs that NVLink does not join; empty where it joins
-/// all, or some through others, or nothing is known of it.
-std::string nccl_text(const Topology& topology, const Joined& joined) {
-  if (joined.no.empty() || !groups_of(joined.yes)) return {};
-  std::vector<std::pair<NcclChoice, Pairs>> choices;
-  for (const TopologyPair& pair : joined.no) {
-    const NcclChoice choice = nccl_choice(topology, pair);
-    if (choice.path == NcclChoice::Path::unknown) return {};
+/// Returns what NCCL takes between GPUs that NVLink does not join, and where a variable keeps it
+/// from NVLink.
+Choices choices_of(const Topology& topology, const P2pVariables& variables) {
+  Choices choices;
+  for (const TopologyPair& pair : gpu_pairs(topology)) {
+    const NcclChoice choice = nccl_choice(topology, pair, variables);
+    if (joined_by_nvlink(pair).value_or(true) && !choice.leaves_p2p) continue;
     const auto same = std::ranges::find(choices, choice, &std::pair<NcclChoice, Pairs>::first);
     (same == choices.end() ? choices.emplace_back(choice, Pairs{}) : *same).second.push_back(pair);
   }
+  return choices;
+}
+
+/// Says how P2P is allowed where a variable forbids it; else adds what shows whether P2P is worth
+/// more than NCCL's choice, where it leaves P2P unused, or whether a patched driver's works.
+std::string advice_for(const Topology& topology, const Joined& joined, const Choices& choices,
+                       const NcclSettings& nccl) {
+  const bool leaves_p2p =
+      std::ranges::any_of(choices, [](const auto& each) { return each.first.leaves_p2p; });
+  const NcclSetting* forbidding = leaves_p2p ? forbidding_p2p(nccl) : nullptr;
+  std::vector<std::string> advice{bridge_advice(topology, joined)};
+  if (forbidding != nullptr) {
+    advice.insert(advice.begin(), fmt::format("To allow P2P, {}.", removal_of(*forbidding)));
+  }
+  if (leaves_p2p && forbidding == nullptr) {
+    advice.emplace_back(
+        "Whether P2P works and what it could save: `linkgain doctor --prove`, then `linkgain run "
+        "--variant host --variant p2p-sys`");
+  } else if (has_patched(topology, joined.no)) {
+    advice.emplace_back("Whether data arrive: `linkgain doctor --prove`");
+  }
+  std::erase(advice, "");
+  return fmt::format("{}", fmt::join(advice, " "));
+}
+
+/// Says what NCCL takes, and why; empty where NVLink joins all and is used, or some through others,
+/// or nothing is known of it.
+std::string nccl_text(const Topology& topology, const Joined& joined, const Choices& choices) {
+  if (!groups_of(joined.yes)) return {};
   std::string text;
   for (const auto& [choice, pairs] : choices) {
-    const bool is_all = choices.size() == 1 && joined.yes.empty();
+    if (choice.path == NcclChoice::Path::unknown) return {};
+    const bool is_all = pairs.size() == joined.yes.size() + joined.no.size();
     text += fmt::format("{}NCCL takes {}.", text.empty() ? "" : " ",
                         text_of(choice, is_all ? "" : " between " + pairs_text(topology, pairs)));
   }
@@ -309,9 +338,10 @@ std::string nccl_text(const Topology& topology, const Joined& joined) {
 }
 
 /// Does doctor's checks of links and peer access.
-Findings findings_of(const Topology& topology) {
+Findings findings_of(const Topology& topology, const NcclSettings& nccl) {
   Survey survey;
   survey.topology = topology;
+  survey.software.nccl = nccl;
   for (const TopologyGpu& gpu : topology.gpus) {
     GpuSurvey& own = survey.gpus.emplace_back();
     own.index = gpu.index;
@@ -325,22 +355,29 @@ Findings findings_of(const Topology& topology) {
 
 }  // namespace
 
-LinkAnswer link_answer(const Topology& topology) {
+LinkAnswer link_answer(const Topology& topology, const NcclSettings& nccl) {
   const Joined joined = sorted_pairs(topology);
-  const Findings findings = findings_of(topology);
+  const Choices choices = choices_of(topology, p2p_variables(nccl));
+  const std::string takes = nccl_text(topology, joined, choices);
+  const Findings findings = findings_of(topology, nccl);
   const auto count = [&](CheckVerdict verdict) {
     return std::ranges::count(findings, verdict, &Finding::verdict);
   };
+  const auto is_told = [&](const Finding& finding) {
+    const bool warns = finding.verdict == CheckVerdict::warning;
+    if (finding.id == "nccl-path") return warns && !takes.empty();
+    return finding.advice == fault::p2p_refused_bridgeless.advice ||
+           (finding.advice == fault::p2p_patched.advice && joined.yes.empty());
+  };
   const auto problems = count(CheckVerdict::problem);
   const auto warnings = count(CheckVerdict::warning);
-  const auto told =
-      std::ranges::count(findings, fault::p2p_refused_bridgeless.advice, &Finding::advice);
+  const auto told = std::ranges::count_if(findings, is_told);
   const bool is_doubtful = warnings > 0 || !joined.unknown.empty();
-  return {verdict_of(topology, joined), advice_for(topology, joined),
+  return {verdict_of(topology, joined), advice_for(topology, joined, choices, nccl),
           problems > 0  ? CheckVerdict::problem
           : is_doubtful ? CheckVerdict::warning
                         : CheckVerdict::ok,
-          problems + warnings > told || !joined.unknown.empty(), nccl_text(topology, joined)};
+          problems + warnings > told || !joined.unknown.empty(), takes};
 }
 
 Document document_of(const LinkAnswer& answer) {

@@ -370,11 +370,12 @@ Document topology_matrix(const Topology& topology) {
   return document;
 }
 
-Document topology_report(const Topology& topology, const std::string& picture) {
+Document topology_report(const Topology& topology, const NcclSettings& nccl,
+                         const std::string& picture) {
   const std::string driver = topology.driver.measured()
                                  ? "driver " + topology.driver.value()
                                  : "driver version not known: " + topology.driver.reason();
-  const LinkAnswer answer = link_answer(topology);
+  const LinkAnswer answer = link_answer(topology, nccl);
   Document document = document_of(answer);
   if (answer.has_more) {
     const Tone tone = answer.judgement == CheckVerdict::problem ? Tone::bad : Tone::doubtful;

@@ -293,8 +293,10 @@ Outcome diagnose(const DoctorOptions& options) {
   Survey survey = options.node ? survey_machine(sources) : survey_with_worker(sources, watch);
   if (options.load) survey_load(survey, sources.environment, watch);
   if (options.prove) survey_delivery(survey, options.load_time, sources.environment, watch);
-  Outcome outcome{{host_name(), utc_now(false), link_answer(survey.topology), check_machine(survey),
-                   delivery_report(survey)}};
+  Outcome outcome{
+      {host_name(), utc_now(false),
+       link_answer(survey.topology, options.node ? NcclSettings{} : survey.software.nccl),
+       check_machine(survey), delivery_report(survey)}};
   if (options.format == OutputFormat::html) {
     outcome.picture = links_picture(survey.topology, options.format);
   }

@@ -2,8 +2,10 @@
 
 #include <array>
 
+#include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/diagnostics/link_verdict.hpp"
+#include "linkgain/diagnostics/survey.hpp"
 #include "linkgain/diagnostics/topology_table.hpp"
 #include "linkgain/html/machine_picture.hpp"
 #include "linkgain/telemetry/topology_reader.hpp"
@@ -31,18 +33,22 @@ void declare(CommandLine& line, TopoOptions& options) {
 /// Throws MachineError where there is no GPU, with JSON after the document.
 int carry_out(const TopoOptions& options) {
   const Topology topology = survey_topology();
+  const SurveySources sources = sources_of_this_process(current_environment());
+  const NcclSettings nccl = survey_nccl_settings(sources.environment, sources.home, sources.etc);
+  const LinkAnswer answer = link_answer(topology, nccl);
   const bool has_gpus = !topology.gpus.empty();
   if (options.format == OutputFormat::json) {
     fmt::print("{}", to_json(topology));
   } else if (has_gpus && options.format == OutputFormat::svg) {
-    fmt::print("{}", machine_svg(machine_of(topology), link_answer(topology).verdict));
+    fmt::print("{}", machine_svg(machine_of(topology), answer.verdict));
   } else if (has_gpus) {
-    fmt::print("{}", in_format(options.format,
-                               topology_report(topology, links_picture(topology, options.format)),
-                               "linkgain: topology of " + topology.host));
+    fmt::print("{}",
+               in_format(options.format,
+                         topology_report(topology, nccl, links_picture(topology, options.format)),
+                         "linkgain: topology of " + topology.host));
   }
   if (has_gpus) {
-    const bool is_bad = link_answer(topology).judgement == CheckVerdict::problem;
+    const bool is_bad = answer.judgement == CheckVerdict::problem;
     return static_cast<int>(is_bad ? ExitCode::problem_found : ExitCode::success);
   }
   throw MachineError(

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "linkgain/base/names.hpp"
+#include "linkgain/hardware/nccl_settings.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/tables/document.hpp"
 
@@ -31,10 +32,11 @@ struct LinkAnswer {
   /// Whether doctor knows more of it than these say: not of GPUs without P2P that take no bridge.
   bool has_more = false;
   /// "NCCL takes host memory: they meet at the CPU (PHB), ..." between GPUs without NVLink; empty
-  /// where NVLink joins all.
+  /// where NVLink joins all and is used.
   std::string nccl{};
 };
-LinkAnswer link_answer(const Topology& topology);
+/// Says what NCCL takes with the settings that a job from here would find.
+LinkAnswer link_answer(const Topology& topology, const NcclSettings& nccl = {});
 
 Document document_of(const LinkAnswer& answer);
 

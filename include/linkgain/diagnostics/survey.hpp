@@ -12,6 +12,7 @@
 #include "linkgain/delivery/delivery_proof.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/mpi_version.hpp"
+#include "linkgain/hardware/nccl_settings.hpp"
 #include "linkgain/hardware/neighbours.hpp"
 #include "linkgain/hardware/pci.hpp"
 #include "linkgain/hardware/peer_copies.hpp"
@@ -20,30 +21,6 @@
 #include "linkgain/telemetry/nvml.hpp"
 
 namespace linkgain {
-
-/// A variable that NCCL will find.
-struct NcclSetting {
-  std::string name;
-  std::string value;
-  std::string file{};  ///< that sets it; empty: the environment does
-  bool operator==(const NcclSetting&) const = default;
-};
-
-struct NcclSettings {
-  std::vector<NcclSetting> in_force;
-  /// What was set in a file and does nothing, or files that cannot be read, in words.
-  std::vector<std::string> faults;
-};
-
-/// Reads the lines NAME=value of a configuration file's text as NCCL does: a line without "=" and
-/// one that starts with # are skipped; blanks count, so that "NAME = value" sets a variable that
-/// nobody reads, which becomes a fault. Of two lines of one name the first holds.
-NcclSettings parse_nccl_conf(std::string_view text, const std::string& file);
-
-/// Finds everything that NCCL will. The environment goes before the files. The file named by
-/// NCCL_CONF_FILE takes the place of `home`/.nccl.conf and goes before `etc`/nccl.conf.
-NcclSettings survey_nccl_settings(const Environment& environment, const std::filesystem::path& home,
-                                  const std::filesystem::path& etc);
 
 inline constexpr const char* kNeedsLoad = "needs --load";
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "linkgain/hardware/nccl_settings.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/tables/document.hpp"
 
@@ -11,7 +12,8 @@ namespace linkgain {
 Document topology_matrix(const Topology& topology);
 
 /// Shows all that `linkgain topo` prints: the verdict, matrix, devices, NVLink and P2P. What is not
-/// known carries the number of a note that says why. `picture` is a page's.
-Document topology_report(const Topology& topology, const std::string& picture = {});
+/// known carries the number of a note that says why. `nccl` is link_answer()'s, `picture` a page's.
+Document topology_report(const Topology& topology, const NcclSettings& nccl = {},
+                         const std::string& picture = {});
 
 }  // namespace linkgain

@@ -73,6 +73,8 @@ TEST(NcclChoice, OfTwoGpusSaysWhy) {
   texts.add("the CPU, by NCCL_P2P_LEVEL", answer(pair_of(Ancestor::phb), {{}, "PHB"}));
   texts.add("two CPUs, beyond NCCL_P2P_LEVEL", answer(pair_of(Ancestor::sys), {{}, "PHB"}));
   texts.add("one switch, and P2P is off", answer(pair_of(Ancestor::pix), {"1", {}}));
+  texts.add("one switch, and P2P is off for any distance",
+            answer(pair_of(Ancestor::pix), {"0", "LOC"}));
   Topology amd = pair_of(Ancestor::phb);
   amd.has_amd_cpu = true;
   texts.add("AMD's CPU", answer(amd));

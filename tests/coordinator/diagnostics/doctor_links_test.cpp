@@ -216,7 +216,10 @@ TEST(DoctorNcclPath, IsSaidWithItsReason) {
   survey.software.nccl.in_force = {{"NCCL_P2P_LEVEL", "SYS", "/etc/nccl.conf"}};
   expect_finding(survey, check, pair, ok, "within NCCL_P2P_LEVEL=SYS");
   survey.software.nccl.in_force = {{"NCCL_P2P_DISABLE", "1"}};
-  expect_finding(survey, check, pair, warning, "beyond NCCL_P2P_DISABLE=1");
+  expect_finding(survey, check, pair, warning, "host memory: NCCL_P2P_DISABLE=1 forbids P2P");
+  const std::string advice = finding_of(survey, check, pair).advice;
+  EXPECT_THAT(advice, HasSubstr("unset NCCL_P2P_DISABLE"));
+  EXPECT_THAT(advice, testing::Not(HasSubstr("LEVEL=SYS")));
   survey.software.nccl.in_force.clear();
   for (TopologyPair& each : survey.topology.pairs) each.ancestor = Ancestor::pix;
   expect_finding(survey, check, pair, ok, "P2P over PCIe");

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/diagnostics/finding.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "sample_topologies.hpp"
 #include "support/situations.hpp"
@@ -13,9 +14,10 @@
 namespace linkgain::test {
 namespace {
 
-std::string answer(const Topology& topology) {
-  const LinkAnswer answer = link_answer(topology);
-  return fmt::format("{}({})\n", to_terminal(document_of(answer)), name_of(answer.judgement));
+std::string answer(const Topology& topology, const NcclSettings& nccl = {}) {
+  const LinkAnswer answer = link_answer(topology, nccl);
+  return fmt::format("{}({}{})\n", to_terminal(document_of(answer)), name_of(answer.judgement),
+                     answer.has_more ? ", doctor says more" : "");
 }
 
 /// Makes so many GPUs of a kind, with the pairs that NVLink joins.
@@ -83,6 +85,38 @@ TEST(LinkVerdict, OfTwoGpus) {
   for (TopologyGpu& each : topology.gpus) each.name = "NVIDIA GeForce RTX 4090";
   texts.add("no NVLink, P2P, a patched driver", answer(topology));
   texts.expect_golden("link_verdict_two.txt");
+}
+
+/// Says in its first lines what doctor's check nccl-path says further down, whatever is set.
+TEST(LinkVerdict, IsThatOfAJobFromHere) {
+  Situations texts;
+  Topology patched = gpus_joined(dark(0), 2, {});
+  for (TopologyGpu& each : patched.gpus) each.name = "NVIDIA GeForce RTX 4090";
+  patched.pairs = {pair(0, 1, Ancestor::phb, 0), pair(1, 0, Ancestor::phb, 0)};
+  patched.has_amd_cpu = true;
+  Topology mixed = gpus_joined(kBridged, 3, {{0, 2}});
+  mixed.gpus[1].nvlink = dark(4);
+  for (const auto& [name, topology] : {std::pair{"PCIe, a patched driver", patched},
+                                       {"a bridge", ga102_pair()},
+                                       {"a bridge, and a GPU alone", mixed}}) {
+    texts.about(name);
+    for (const NcclSetting& setting : {NcclSetting{"NCCL_DEBUG", "WARN"},
+                                       {"NCCL_P2P_DISABLE", "1"},
+                                       {"NCCL_P2P_LEVEL", "PXB"},
+                                       {"NCCL_P2P_LEVEL", "LOC"},
+                                       {"NCCL_P2P_LEVEL", "SYS"}}) {
+      Survey survey;
+      survey.topology = topology;
+      survey.software.nccl.in_force = {setting};
+      texts.add(setting.name + "=" + setting.value, answer(topology, survey.software.nccl));
+      const std::string line = link_answer(topology, survey.software.nccl).nccl;
+      for (const Finding& finding : check_machine(survey)) {
+        if (finding.id != "nccl-path" || line.empty() || topology.gpus.size() > 2) continue;
+        EXPECT_EQ(line, "NCCL takes " + finding.value.text() + ".");
+      }
+    }
+  }
+  texts.expect_golden("link_verdict_settings.txt");
 }
 
 TEST(LinkVerdict, OfOtherNumbers) {
