@@ -190,7 +190,7 @@ class RowChoice {
     for (std::size_t i = 0; i < candidates_.size(); ++i) candidates_[i].place = i;
     std::ranges::stable_sort(candidates_, {}, [&](const Candidate& each) {
       const Comparison* const comparison = each.row.comparison();
-      return std::tuple(each.rank > Rank::named && changes_little(comparison), each.rank,
+      return std::tuple(each.rank > Rank::alike && changes_little(comparison), each.rank,
                         std::ranges::find(answer.spoken, each.row),
                         -change_interval(comparison).low);
     });
@@ -217,6 +217,7 @@ class RowChoice {
   enum class Rank {
     spoken,
     named,     ///< beside what is spoken of
+    alike,     ///< the same as the first row of its sentence
     question,  ///< the first of an operation that everybody asks for, or of the trainings
     first,     ///< of another operation
     other,
@@ -340,6 +341,9 @@ class RowChoice {
       for (const AnswerRow& row : each.beside()) give_row(row, Rank::named);
     }
     for (const AnswerRow& row : answer.spoken) give_row(row, Rank::spoken);
+    for (const AnswerSentence& each : answer.sentences) {
+      for (std::size_t i = 1; i < each.rows.size(); ++i) give_row(each.rows[i], Rank::alike);
+    }
   }
 
   /// Gives the row this rank, and where it is none yet a place behind those of its curve.

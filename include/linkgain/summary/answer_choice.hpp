@@ -47,8 +47,8 @@ struct Answer {
   /// For each operation, form, direction, kernel, precision, strategy and later variant the largest
   /// size, of latencies the smallest, and of either way the size that changed most where one is
   /// shown to have changed more than that; the trainings last. Whatever the sentences name has a
-  /// row. As many as there is room for: first what is spoken of, last what is shown to be within
-  /// kFewPerCent of 1x.
+  /// row. As many as there is room for: first what is spoken of, where a sentence has several rows
+  /// its first, last what is shown to be within kFewPerCent of 1x.
   std::vector<AnswerRow> rows{};
   /// Cases of our own kernels that have a library_ratio: of each curve the smallest and the largest
   /// size, and one between them. As many as there is room for.

@@ -218,6 +218,12 @@ TEST(Answer, HasTheRowOfItsFirstSentenceAndNamesEveryVariant) {
   const Answer one = answer_of(summary, 1);
   EXPECT_THAT(labels(one), ElementsAre("send_recv graph 64 KiB against v29"));
   EXPECT_EQ(one.spoken.front(), one.rows.front());
+  EXPECT_THAT(
+      labels(answer_of(summary, 4)),
+      ElementsAre("send_recv graph 64 KiB against v29", "send_recv graph 256 MiB against v32-chunk",
+                  "send_recv graph 128 KiB against v32-ll",
+                  "send_recv graph 64 KiB against v28-ll"))
+      << "rows of the same ratio leave room to those of other ones";
   for (const char* named :
        {"all_reduce 128 KiB against v32", "send_recv graph 16 MiB against v32-chunk"}) {
     EXPECT_THAT(labels(answer_of(summary)), Contains(named)) << "the sentence names it, too";
