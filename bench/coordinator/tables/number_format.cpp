@@ -16,6 +16,8 @@ constexpr double kLeastOneDecimal = 0.1;
 /// An interval of two launches may end anywhere: digits beyond these say nothing.
 constexpr double kLeastShown = 0.005;
 constexpr double kGreatestShown = 1000.0;
+constexpr double kNear = 0.05;
+constexpr int kMostNear = 4;
 
 std::string times(double ratio, int decimals) { return fmt::format("{:.{}f}x", ratio, decimals); }
 
@@ -35,8 +37,12 @@ int decimals_for(const Estimate& ratio, double tolerance) {
     return std::ranges::any_of(
         shown, [&](double number) { return hides_difference(number, border, decimals); });
   };
+  // Near 1x a share of a percent is an answer.
+  const bool is_near = std::abs(ratio.value - 1.0) < kNear;
   const auto hides_any = [&] {
     return (distinct && hides(bounds, 1.0)) ||
+           (is_near && ratio.interval && decimals < kMostNear &&
+            hides_difference(ratio.interval->low, ratio.interval->high, decimals)) ||
            (tolerance > 0.0 &&
             (hides(numbers, 1.0 + tolerance) || hides(numbers, 1.0 / (1.0 + tolerance))));
   };

@@ -21,7 +21,16 @@ TEST(ReadableRatio, KeepsOneOutOfAnIntervalThatExcludesIt) {
   EXPECT_EQ(above.low, "1.002x");
   const RatioText below = text_of(0.9996, Interval{0.9993, 0.9998});
   EXPECT_EQ(below.high, "0.9998x");
-  EXPECT_EQ(text_of(1.0, Interval{0.998, 1.002}).low, "1.00x");  // includes 1: no need to
+  EXPECT_EQ(text_of(1.0, Interval{0.98, 1.02}).low, "0.98x");
+}
+
+/// Shows near 1x how wide an interval is, to four decimals: a share of a percent is an answer
+/// there.
+TEST(ReadableRatio, KeepsTheEndsOfANarrowIntervalApartNearOne) {
+  EXPECT_EQ(text_of(1.0, Interval{0.998, 1.002}).interval(), "0.998–1.002x");
+  EXPECT_EQ(text_of(1.0165, Interval{1.0161, 1.0169}).interval(), "1.016–1.017x");
+  EXPECT_EQ(text_of(1.0, Interval{0.999999, 1.000001}).interval(), "1.0000–1.0000x");
+  EXPECT_EQ(text_of(1.43, Interval{1.4301, 1.4304}).interval(), "1.43–1.43x");
 }
 
 /// Keeps a number beyond a border from looking like it.
