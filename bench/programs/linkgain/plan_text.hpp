@@ -1,8 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "linkgain/diagnostics/survey.hpp"
+#include "linkgain/hardware/topology.hpp"
 #include "linkgain/plan/run_plan.hpp"
+#include "linkgain/record/warning.hpp"
 
 /// What `linkgain run` says instead of measuring.
 namespace linkgain {
@@ -15,6 +19,12 @@ Seconds expected_duration(const RunPlan& plan);
 /// on a login node, of one on as many GPUs as --gpus or --np names (2); by srun without an
 /// allocation, that of one node. A warning says so. Throws as make_plan().
 RunPlan preview_plan(const RunOptions& options, Site site);
+
+/// Says that the first variant and others take the path through host memory on this machine, so
+/// that there will be no ratio, and what the run still gives; absent where NVLink joins GPUs of the
+/// plan or not all is known.
+std::optional<Warning> same_path_notice(const RunPlan& plan, Topology topology,
+                                        const SurveySources& sources);
 
 /// Writes what `--dry-run` prints: backend, variants with the variables they set, launches, memory,
 /// time, cases, and warnings in lines of at most `columns`.

@@ -30,6 +30,7 @@
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
+#include "linkgain/telemetry/topology_reader.hpp"
 #include "plan_text.hpp"
 #include "progress.hpp"
 #include "run_result.hpp"
@@ -245,6 +246,11 @@ int preview(const RunOptions& options) {
   if (options.hostfile) hosts = read_hostfile(*options.hostfile);
   RunPlan plan = preview_plan(options, survey_site(hosts));
   warn_of_own_variables(options, plan);
+  if (!is_by_srun(options) && !hosts) {
+    const auto sources = sources_of_this_process(current_environment());
+    auto notice = same_path_notice(plan, survey_topology(), sources);
+    if (notice) plan.warnings.push_back(std::move(*notice));
+  }
   fmt::print("{}", plan_text(plan, terminal_columns()));
   return 0;
 }

@@ -6,6 +6,8 @@
 
 #include "support/golden.hpp"
 #include "support/run_plan_support.hpp"
+#include "support/situations.hpp"
+#include "tests/coordinator/diagnostics/sample_topologies.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -101,6 +103,43 @@ TEST(PreviewPlan, BySlurmWithoutGpusAssumesBoth) {
   ASSERT_EQ(plan.warnings.size(), 2U);
   EXPECT_EQ(plan.warnings[0].code, "assumed-gpus");
   EXPECT_EQ(plan.warnings[1].code, "assumed-node");
+}
+
+TEST(PreviewPlan, SaysWhereVariantsTakeTheSamePath) {
+  Situations texts;
+  const auto add = [&](const std::string& name, const Topology& topology,
+                       const std::vector<std::string>& variants = {},
+                       const Environment& environment = {}) {
+    RunOptions options = one_size();
+    options.variants = variants;
+    SurveySources sources;
+    sources.etc = "/nowhere";
+    sources.environment = environment;
+    const auto notice = same_path_notice(make_plan(options, with_gpus(2)), topology, sources);
+    texts.add(name, notice ? notice->text + "\n-> " + notice->advice : "nothing");
+  };
+  const auto pair_of = [](const std::string& model, int links, Ancestor ancestor,
+                          const std::string& why_not) {
+    Topology topology;
+    NvlinkInfo dark = nvlink(5, 0, links, 0, false);
+    dark.switched = Missing{"no link is active"};
+    topology.gpus = {gpu(0, model, "1", dark, 4), gpu(1, model, "2", dark, 4)};
+    topology.pairs = {pair(0, 1, ancestor, 0, why_not), pair(1, 0, ancestor, 0, why_not)};
+    return topology;
+  };
+  add("a bridge", ga102_pair());
+  const Topology bridgeless = pair_of("NVIDIA GeForce RTX 3090", 4, Ancestor::phb, "not supported");
+  add("no bridge", bridgeless);
+  add("no bridge, one variant", bridgeless, {"p2p"});
+  add("no bridge, the network", bridgeless, {"p2p", "net"});
+  add("no bridge, three variants", bridgeless, {"p2p", "host", "net"});
+  add("no NVLink", pair_of("NVIDIA L4", 0, Ancestor::phb, "not supported"));
+  const Topology granted = pair_of("NVIDIA L4", 0, Ancestor::phb, "");
+  add("P2P is granted", granted);
+  add("P2P is granted, p2p-sys", granted, {"host", "p2p-sys"});
+  add("P2P is granted and forbidden", granted, {}, {{"NCCL_P2P_DISABLE", "1"}});
+  add("P2P through a switch", pair_of("NVIDIA L4", 0, Ancestor::pix, ""));
+  texts.expect_golden("same_path.txt");
 }
 
 TEST(PlanText, NamesCasesVariablesMemoryAndTime) {
