@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -464,6 +465,10 @@ Delivery prove_peer_access(Session& session, const PeerRung& rung,
   Prover prover(session, fault);
   const auto climb = [&] {
     switch (rung.rung) {
+      case ProofRung::stores:
+        return prover.write(false);
+      case ProofRung::copy_engine:
+        return prover.write(true);
       case ProofRung::loads:
         return prover.load();
       case ProofRung::flags:
@@ -472,9 +477,11 @@ Delivery prove_peer_access(Session& session, const PeerRung& rung,
         return prover.sum();
       case ProofRung::load:
         return prover.work(rung.load_time);
-      default:
-        return prover.write(rung.rung == ProofRung::copy_engine);
+      case ProofRung::all_reduce:
+      case ProofRung::control:
+        break;
     }
+    throw std::logic_error("a rung of NCCL's");
   };
   const Delivery delivery = climb();
   prover.close();

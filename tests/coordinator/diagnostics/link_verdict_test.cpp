@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/diagnostics/finding.hpp"
+#include "linkgain/diagnostics/survey.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "sample_topologies.hpp"
 #include "support/situations.hpp"
