@@ -58,7 +58,8 @@ TEST(Answer, SaysOfSettingsWhatElseTheyChangedAndWhatSeveralChangedAlike) {
 TEST(Answer, SpeaksOfKernelsWhereTheVariantCanChangeThem) {
   Situations answers;
   for (const auto& [what, variant] :
-       {std::pair("another linkgain-bench", Variant{.name = "old", .environment = {}, .worker = "/old"}),
+       {std::pair("another linkgain-bench",
+                  Variant{.name = "old", .environment = {}, .worker = "/old"}),
         {"a variable of CUDA's", Variant{"old", {{"CUDA_DEVICE_MAX_CONNECTIONS", "1"}}}},
         {"nothing", Variant{"old", {}}},
         {"a variable of NCCL's", Variant{"old", {{"NCCL_PROTO", "LL"}}}},
