@@ -164,7 +164,7 @@ class KernelSums {
       wrong += sums[static_cast<std::size_t>(i)] == expected ? 0 : 1;
     }
     if (wrong == 0) return {};
-    return fmt::format("GPU {}: {} of {} sums are wrong in round {}",
+    return fmt::format("{} GPU: {} of {} sums are wrong in round {}",
                        session_.rank() == 0 ? "first" : "second", wrong, kSummed, round + 1);
   }
 
