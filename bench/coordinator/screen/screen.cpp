@@ -250,35 +250,20 @@ std::string circumstances(const RunSummary& summary) {
   return cut(fmt::format("{}", fmt::join(parts, ", ")), kCardColumns, kCardStyle) + "\n";
 }
 
-/// Says in at most so many lines the path, as many whole sentences as there is room for, the
-/// headroom's always, and warnings, or what is left out. Takes the first form of the path, the last
-/// of which is empty, that leaves room for a sentence.
+/// Says the path in the first form that leaves room for the answer and a warning, else in the last
+/// form; the whole answer; and warnings, for one of which there always is a line.
 std::string card_lines(const RunSummary& summary, std::span<const std::string> paths,
                        const Answer& answer, std::size_t room) {
   const std::span<const Warning> warnings = summary.record.warnings;
-  const std::vector<std::string> sentences = answer_sentences(summary, answer);
-  const auto headroom = std::ranges::find(sentences, headroom_sentence(answer));
-  const std::size_t rest = warnings.empty() ? 0 : 1;
-  for (const std::string& path : paths) {
-    for (std::size_t told = sentences.size(); told > 0; --told) {
-      std::vector<std::string> all = sentences;
-      all.resize(told);
-      if (headroom != sentences.end() && std::ranges::count(all, *headroom) == 0) {
-        all.push_back(*headroom);
-      }
-      const std::string text = path + in_lines(fmt::format("{}", fmt::join(all, " ")), kCardStyle);
-      const bool is_whole = all.size() == sentences.size();
-      const std::size_t used = line_count(text);
-      if (used + (is_whole ? rest : 1) > room) continue;
-      if (is_whole) {
-        return text + warning_lines(warnings, std::min(kMostWarnings, room - used), kCardStyle);
-      }
-      if (warnings.empty()) return text + "More is in the report.\n";
-      return text + fmt::format("More, and {}, in the report.\n",
-                                counted(std::ssize(warnings), "warning", "warnings"));
-    }
-  }
-  return "The answer is in the report.\n";
+  const std::string text = in_lines(answer_sentence(summary, answer), kCardStyle);
+  const std::size_t least = warnings.empty() ? 0 : 1;
+  const auto fits = [&](const std::string& path) {
+    return line_count(path + text) + least <= room;
+  };
+  const auto found = std::ranges::find_if(paths, fits);
+  const std::string lines = (found == paths.end() ? paths.back() : *found) + text;
+  const std::size_t left = room - std::min(room, line_count(lines) + least);
+  return lines + warning_lines(warnings, std::min(kMostWarnings, left + least), kCardStyle);
 }
 
 }  // namespace
@@ -291,8 +276,7 @@ std::string card(const RunSummary& summary) {
   std::vector<std::string> paths{""};
   if (answer.main() != nullptr) {
     const std::string path = path_sentences(*answer.main()).front();
-    paths = {to_terminal(card_table(answer), kCardStyle), in_lines("Path: " + path, kCardStyle),
-             ""};
+    paths = {to_terminal(card_table(answer), kCardStyle), in_lines("Path: " + path, kCardStyle)};
   }
   constexpr std::size_t kFences = 2;
   const std::size_t used = line_count(head + command) + kFences;

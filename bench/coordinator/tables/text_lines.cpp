@@ -131,13 +131,7 @@ std::string with_end(const std::string& text, const std::string& end, const Scre
 }
 
 std::string fenced(std::string lines) {
-  constexpr std::size_t kFences = 2;
   std::ranges::replace(lines, '`', '\'');
-  while (line_count(lines) + kFences > kMostCardLines) {
-    const std::size_t last = lines.rfind('\n', lines.size() - 2);
-    const std::size_t before = lines.rfind('\n', last - 1);
-    lines.erase(before, last - before);
-  }
   return "```text\n" + lines + "```\n";
 }
 

@@ -18,10 +18,11 @@ namespace linkgain {
 std::string screen(const RunSummary& summary, const std::string& footer, const ScreenStyle& style,
                    std::size_t told = 0);
 
-/// Says the same to be pasted into an issue or a forum, in a block of at most kMostCardLines lines:
-/// the machine and its software; NVLink, Y and N, times, bandwidths, paths and NVLink's bytes; the
-/// answer; warnings as far as there is room; the command. It has no host names but those of the
-/// command.
+/// Says the same to be pasted into an issue or a forum, in a block of at most kMostCardLines lines,
+/// or more where the answer is longer: the machine and its software; NVLink, Y and N, times,
+/// bandwidths, paths and NVLink's bytes, where there is no room the path alone; the whole answer;
+/// one warning, and more as far as there is room; the command. It has no host names but those of
+/// the command.
 std::string card(const RunSummary& summary);
 
 }  // namespace linkgain

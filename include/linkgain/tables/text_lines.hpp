@@ -68,8 +68,7 @@ std::string with_end(const std::string& text, const std::string& end, const Scre
 inline constexpr std::size_t kMostCardLines = 12;
 inline constexpr std::size_t kCardColumns = 100;
 
-/// Lines as a block of code in Markdown, of at most kMostCardLines: of more, those before the last
-/// are left out. Backticks become apostrophes.
+/// Makes a block of code of lines, in Markdown. Backticks become apostrophes.
 std::string fenced(std::string lines);
 
 std::size_t line_count(const std::string& text);
