@@ -210,8 +210,8 @@ TEST(Card, FitsIntoAnIssue) {
     const std::string text = card(RunSummary(record));
     const std::vector<std::string> lines = split(text, '\n');
     const RunSummary summary(record);
-    const std::size_t answer =
-        line_count(in_lines(answer_sentence(summary, answer_of(summary)), {.columns = kCardColumns}));
+    const std::size_t answer = line_count(
+        in_lines(answer_sentence(summary, answer_of(summary)), {.columns = kCardColumns}));
     constexpr std::size_t kOthers = 7;  // fences, machine, software, path, a warning, the command
     EXPECT_LE(lines.size() - 1, std::max(kMostCardLines, answer + kOthers)) << text;
     EXPECT_EQ(lines.front(), "```text");
