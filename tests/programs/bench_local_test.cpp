@@ -120,6 +120,40 @@ TEST_F(BenchLocal, TakesNoPlaceThatItHasNot) {
   }
 }
 
+/// Takes the tasks of an interactive step (srun --pty -n 8) for what they are: one shell.
+TEST_F(BenchLocal, StartsRanksInAStepWithATerminal) {
+  ProgramRequest shell = request("");
+  shell.environment["SLURM_STEP_NUM_TASKS"] = "8";
+  shell.environment["PMI_SIZE"] = "8";
+  EXPECT_THAT(with_status(2, run_program(shell)).error, HasSubstr("8 ranks already"));
+  shell.environment["SLURM_PTY_PORT"] = "40000";
+  EXPECT_THAT(with_status(0, run_program(shell)).output, HasSubstr("#  Rank  1 "));
+  for (const char* number : {"SLURM_PROCID", "OMPI_COMM_WORLD_SIZE"}) {
+    ProgramRequest other = shell;
+    other.environment[number] = "8";
+    EXPECT_EQ(run_program(other).status, 2) << "another task, or an mpirun in that shell";
+  }
+}
+
+/// Runs of one linkgain a node (srun --ntasks-per-node=1) each have ranks of their own.
+class RunByALauncher : public HarmedRun {
+ protected:
+  RunByALauncher() : HarmedRun(By::local) {}
+
+  Outcome run(const std::string& tasks_per_node) const {
+    ProgramRequest run = request({"--only", "all_reduce", "--sizes", "1K"});
+    run.environment["SLURM_STEP_NUM_TASKS"] = "2";
+    run.environment["SLURM_STEP_TASKS_PER_NODE"] = tasks_per_node;
+    return run_program(run);
+  }
+};
+
+TEST_F(RunByALauncher, HasRanksOnEveryHost) { with_status(0, run("1(x2)")); }
+
+TEST_F(RunByALauncher, IsRefusedBesideAnotherOnItsHost) {
+  EXPECT_THAT(with_status(3, run("2")).error, HasSubstr("started 2 of it"));
+}
+
 /// Has the loader find a file in place of libmpi.so.40 that it cannot open.
 class BenchWithoutMpi : public BenchLocal {
  protected:

@@ -36,7 +36,19 @@ bool is_of_outer_job(std::string_view name) {
                              [=](std::string_view start) { return name.starts_with(start); });
 }
 
+/// Requires that linkgain, which has this program start ranks, is the only one on this host.
+void require_only_linkgain() {
+  const int tasks = ranks_of_launcher_here();
+  if (tasks < 2) return;
+  throw UsageError(
+      fmt::format("linkgain starts a rank for each GPU, but a launcher started {} of it here",
+                  tasks),
+      "start it once on a host, as with srun --ntasks-per-node=1");
+}
+
 void require_no_ranks_yet(const WorkerOptions& options) {
+  using Mode = WorkerOptions::Mode;
+  if (options.mode == Mode::serve || options.mode == Mode::prove) return require_only_linkgain();
   const int ranks = ranks_of_launcher();
   if (ranks < 2) return;
   const bool as_nccl_tests = options.nccl_tests.gpus * options.nccl_tests.threads > 1;

@@ -71,6 +71,9 @@ int start_local_ranks(int ranks, const std::vector<std::string>& command);
 /// Returns how many ranks MPI's launcher says it started, by its variables; 0 without one.
 int ranks_of_launcher();
 
+/// Returns how many of them are on this host; all, where the launcher does not say.
+int ranks_of_launcher_here();
+
 /// Returns the number that a launcher gave this process, of linkgain's own or of MPI's, before the
 /// ranks have joined; absent without one.
 std::optional<int> launched_rank();
