@@ -1,8 +1,10 @@
-"""What the scripts that measure linkgain's own claims have in common: options, and how they end."""
+"""What the scripts that measure linkgain's own claims have in common: options, records, and how they end."""
 
 import argparse
+import json
 import pathlib
 import shutil
+import subprocess
 import sys
 
 import targets
@@ -32,6 +34,15 @@ def count_option(parser, name, text):
             raise argparse.ArgumentTypeError(f"0 to 1000, not {word}")
         return int(word)
     parser.add_argument(name, type=count, metavar="N", help=text)
+
+
+def record_of(folder, command, environment=None):
+    """Of a run that the folder has, or that the command makes there."""
+    file = folder / "record.json"
+    if not file.exists():
+        print("$", " ".join(map(str, command)), flush=True)
+        subprocess.run([str(word) for word in command], env=environment, check=False)
+    return json.loads(file.read_text(encoding="utf-8"))
 
 
 def measure_and_judge(options, measure, judge):
