@@ -287,6 +287,9 @@ TEST_F(ExecProgram, WhatCannotStartIsRefusedBeforeAnything) {
   refuse({"--"});
   refuse({"sleep", "1"});
   refuse({"sleep 1"});
+  refuse({"sh", "-c", "true"});
+  refuse({"--rounds", "3", "sh", "-c", "true"});
+  refuse({"--rouns", "3", "sh", "-c", "true"});
   refuse({"--", "no-such-program"});
   refuse({"--", "./no-such-program"});
   refuse({"--rounds", "0", "--", "true"});

@@ -93,7 +93,8 @@ class Rounds {
   std::size_t arm_at(const RunPlace& place) const {
     return static_cast<std::size_t>(arm_of(plan_, place));
   }
-  bool is_out(const RunPlace& place) const { return failures_[arm_at(place)] >= 2; }
+  bool is_out(std::size_t arm) const { return failures_[arm] >= 2; }
+  bool is_out(const RunPlace& place) const { return is_out(arm_at(place)); }
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
   bool read_errors();
@@ -142,7 +143,7 @@ class Rounds {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> missing_;
   std::vector<std::string> waiting_;  ///< runs whose program waited for linkgain
   double longest_wait_ = 0.0;         ///< of these, as a share of the run's time
-  double longest_ = 0.0;              ///< of all runs
+  double longest_ = 0.0;              ///< of all runs, with what is kept of one
   std::vector<double> seconds_;       ///< of the last run with all around it, by arm
   std::optional<double> running_since_;
   int step_ = 0;
@@ -287,7 +288,6 @@ void Rounds::run(const RunPlace& place, int position) {
   running_since_.reset();
   ++step_;
   const std::size_t arm = arm_at(place);
-  longest_ = std::max(longest_, elapsed() - before);
   seconds_[arm] = elapsed() - before;
   failures_[arm] = report.failure ? failures_[arm] + 1 : 0;
   keep(report, position);
@@ -298,6 +298,7 @@ void Rounds::run(const RunPlace& place, int position) {
     observer_.note(
         fmt::format("{} failed twice in a row and is not run again", spoken_arm(plan_, place)));
   }
+  longest_ = std::max(longest_, elapsed() - before);
 }
 
 /// Reads them before the first run and after each; tells at once what grew, and returns whether
@@ -399,11 +400,18 @@ bool Rounds::has_nothing_to_compare() const {
   return std::ranges::none_of(left, [=](const auto& each) { return each.second >= least; });
 }
 
-/// Tells whether there is time for another run of the arm. Each has a first one, whatever the
-/// budget.
+/// Tells whether there is time for another run of the arm and for those by which the others come to
+/// as many, which then are due whatever the budget. So is the first one of each.
 bool Rounds::is_due(const RunPlace& place) const {
-  if (runs_[arm_at(place)] == 0) return true;
-  return fits(1 + static_cast<int>(std::ranges::count(runs_, 0)));
+  const int own = runs_[arm_at(place)];
+  if (own == 0) return true;
+  int needed = 0;
+  for (std::size_t arm = 0; arm < runs_.size(); ++arm) {
+    if (is_out(arm)) continue;
+    if (runs_[arm] > own) return true;
+    needed += own + 1 - runs_[arm];
+  }
+  return fits(needed);
 }
 
 StopReason Rounds::run_rounds(int first, int last) {

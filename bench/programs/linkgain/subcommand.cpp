@@ -183,7 +183,21 @@ std::optional<std::string> word_before_command(const CLI::App& command) {
   return words.empty() ? std::nullopt : std::optional(words.front());
 }
 
-UsageError usage_error(const CLI::App& app, const CLI::ParseError& error, const KnownWords& known) {
+/// Says how the command of `linkgain exec` is given that has options and no "--" before it; empty
+/// where exec itself was given the option, or has the "--".
+std::string exec_advice(const CLI::App& command, const std::vector<std::string>& arguments) {
+  if (command.get_name() != "exec" || std::ranges::count(arguments, "--") > 0) return {};
+  const std::vector<std::string>& words = command.get_option("command")->results();
+  if (words.empty() || command.remaining().empty()) return {};
+  const auto program = std::ranges::find(arguments, words.front());
+  if (std::ranges::find(arguments, command.remaining().front()) < program) return {};
+  const std::vector<std::string> own(arguments.begin() + 1, program);
+  return fmt::format("linkgain {} -- {}", shown_command(own),
+                     shown_command({program, arguments.end()}));
+}
+
+UsageError usage_error(const CLI::App& app, const CLI::ParseError& error, const KnownWords& known,
+                       const std::vector<std::string>& arguments) {
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const std::vector<std::string> strays = app.remaining(true);
@@ -192,6 +206,9 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error, const 
   std::string instead = is_run || chosen.empty() ? program_advice(strays) : "";
   if (is_run && instead.empty()) instead = nccl_tests_advice(strays);
   if (stray && !instead.empty()) return UsageError(describe_stray(command, strays, known), instead);
+  if (const std::string advice = exec_advice(command, arguments); stray && !advice.empty()) {
+    return UsageError("the command of exec, with its options, goes behind --", advice);
+  }
   if (const auto word = word_before_command(command); stray && word) {
     return UsageError(fmt::format("'{}' stands where no option does", *word),
                       fmt::format("join a value that may be left out to its option, as in: "
@@ -293,7 +310,7 @@ Request parse_command_line(int argc, const char* const* argv) {
     const auto chosen = app.get_subcommands();
     return text_request(help_text(chosen.empty() ? app : *chosen.front()));
   } catch (const CLI::ParseError& error) {
-    throw usage_error(app, error, known);
+    throw usage_error(app, error, known, arguments);
   }
   if (version) return text_request(version_text());
   if (!topic.empty()) {

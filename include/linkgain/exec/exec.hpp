@@ -32,11 +32,11 @@ Machine survey_machine();
 
 /// Carries out warm-up runs, the plan's rounds and, where a ratio's interval is wider than was
 /// asked for, more: as many as would narrow it by the deviation seen, and no more than twice the
-/// plan's in all. That is decided once, so that no look at the outcome decides when to stop. A run
-/// that would pass the budget is not begun, but for the first of each variant. A variant of which
-/// two runs in a row failed is not run again, and without two variants nothing is but the first run
-/// of one that had none; nor is anything where as many runs as there are variants gave no number
-/// for a metric.
+/// plan's in all. That is decided once, so that no look at the outcome decides when to stop. Where
+/// the budget ends it, each variant has run equally often and at least once. A variant of which two
+/// runs in a row failed is not run again, and without two variants nothing is but the first run of
+/// one that had none; nor is anything where as many runs as there are variants gave no number for a
+/// metric.
 ///
 /// Fills runs, cases, errors of links, warnings and status of the record, whose settings must be
 /// there. Each run's samples go to the journal. Throws what ExecWorld::run() throws; the record
