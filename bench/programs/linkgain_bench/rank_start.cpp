@@ -43,7 +43,7 @@ void require_only_linkgain() {
   throw UsageError(
       fmt::format("linkgain starts a rank for each GPU, but a launcher started {} of it here",
                   tasks),
-      "start it once on a host, as with srun --ntasks-per-node=1");
+      "start it once on a host: in Slurm as one task a node");
 }
 
 void require_no_ranks_yet(const WorkerOptions& options) {
