@@ -209,6 +209,11 @@ std::string readable(const CaseCheck& check, const std::optional<Seconds>& time)
 /// What names cases in a table: a terminal has no room for what all of them have in common.
 enum class CaseNames { labels, exact };
 
+/// Tells whether it is marked as of its operation's largest size, which programs do not have.
+bool is_marked(const CaseCheck& check) {
+  return check.headline && !is_program(check.definition.operation);
+}
+
 Text verdict_cell(const CaseCheck& check, bool headline, CaseNames names) {
   const Text::Form form = fails(check) ? Text::Form::strong : Text::Form::plain;
   Text text = Text::Run{std::string(name_of(check.verdict)), form, tone_of(check.verdict)};
@@ -227,7 +232,7 @@ std::string alike_key(const CaseCheck& check) {
 }
 
 Cells row_of(const CaseCheck& check, CaseNames names) {
-  return {verdict_cell(check, check.headline, names),
+  return {verdict_cell(check, is_marked(check), names),
           case_cell(check, names),
           check.variant,
           readable(check, check.reference),
@@ -242,7 +247,8 @@ Cells row_of_several(const Checks& checks, CaseNames names) {
   const CaseCheck& first = *checks.front();
   std::vector<std::string> labels;
   for (const CaseCheck* check : checks) labels.push_back(case_label(check->definition));
-  const bool headline = std::ranges::any_of(checks, &CaseCheck::headline);
+  const bool headline =
+      std::ranges::any_of(checks, [](const CaseCheck* check) { return is_marked(*check); });
   return {verdict_cell(first, headline, names),
           fmt::format("{} cases", checks.size()),
           first.variant,
@@ -318,7 +324,7 @@ void add_check_rows(Document& document, const CheckResult& result, CaseNames nam
 
 bool shows_headline(const CheckResult& result) {
   return std::ranges::any_of(
-      result.cases, [](const CaseCheck& check) { return check.headline && worth_a_line(check); });
+      result.cases, [](const CaseCheck& check) { return is_marked(check) && worth_a_line(check); });
 }
 
 void add_coverage(Document& document, const CheckResult& result) {

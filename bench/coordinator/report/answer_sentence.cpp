@@ -177,8 +177,8 @@ std::string change_by_path(const RunSummary& summary, const AnswerSentence& said
                      trainings_text(summary, row));
 }
 
-/// Names two variants, "NCCL 2.32.3" and "2.28.3" where these are all that differs, and name no
-/// other variant.
+/// Names two variants, "NCCL 2.32.3 (new)" and "2.28.3 (p2p)" where these are all that differs, and
+/// name no other variant; tables and pictures have the names in brackets.
 std::pair<std::string, std::string> names_of(const RunSummary& summary, const AnswerRow& row) {
   const Settings& settings = summary.record.settings;
   const auto version_of = [&](std::size_t variant) {
@@ -200,10 +200,11 @@ std::pair<std::string, std::string> names_of(const RunSummary& summary, const An
   };
   const auto has_own = [&](std::size_t variant) { return version_of(variant) == own; };
   const auto places = std::views::iota(std::size_t{1}, settings.variants.size());
-  if (differ && is_named(row.other) && std::ranges::count_if(places, has_own) == 1) {
-    return {"NCCL " + own, first};
-  }
   const Comparison& comparison = *row.comparison();
+  if (differ && is_named(row.other) && std::ranges::count_if(places, has_own) == 1) {
+    return {fmt::format("NCCL {} ({})", own, comparison.other->variant),
+            fmt::format("{} ({})", first, comparison.first->variant)};
+  }
   return {comparison.other->variant, comparison.first->variant};
 }
 
@@ -277,9 +278,9 @@ std::string setting_place(const RunSummary& summary, const AnswerRow& row) {
                      readable_bytes(row.of->definition().size));
 }
 
-/// Says "NCCL 2.32.3 is slower than 2.28.3 in send-recv of 16 KiB to 512 KiB, at most 1.69x at 64
-/// KiB (12.90 against 7.60 us; 95 % CI 1.68x to 1.70x over 6 launches); all-gather is within 5 %."
-/// of a sentence's variants; the figures are the first one's.
+/// Says "NCCL 2.32.3 (new) is slower than 2.28.3 (p2p) in send-recv of 16 KiB to 512 KiB, at
+/// most 1.69x at 64 KiB (12.90 against 7.60 us; 95 % CI 1.68x to 1.70x over 6 launches); all-gather
+/// is within 5 %." of a sentence's variants; the figures are the first one's.
 std::string change_by_setting(const RunSummary& summary, const AnswerSentence& said,
                               bool is_known_which) {
   const AnswerRow& row = said.rows.front();

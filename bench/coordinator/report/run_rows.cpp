@@ -64,8 +64,7 @@ namespace {
 Tone tone_of_speed_up(Verdict verdict) {
   if (verdict == Verdict::wrong_data) return Tone::bad;
   if (verdict == Verdict::faster) return Tone::good;
-  const bool shows_nothing =
-      verdict == Verdict::same_path || verdict == Verdict::same || verdict == Verdict::inconclusive;
+  const bool shows_nothing = verdict == Verdict::same_path || verdict == Verdict::inconclusive;
   return shows_nothing ? Tone::doubtful : Tone::plain;
 }
 

@@ -61,6 +61,15 @@ TEST(CheckTable, ShowsWhatDoesNotDecide) {
   expect_golden(to_terminal(check_table(result)), "check_not_asked_for.txt");
 }
 
+TEST(CheckTable, MarksNoProgramAsOfALargestSize) {
+  CheckResult result = quiet_check();
+  result.cases = {sample_check(0, "p2p", Verdict::slower, 12.0, 0.08, 0.011)};
+  result.cases[0].headline = true;
+  EXPECT_NE(to_terminal(check_table(result)).find('*'), std::string::npos);
+  result.cases[0].definition = program_case({.name = std::string(ProgramMetric::kTime)});
+  EXPECT_EQ(to_terminal(check_table(result)).find('*'), std::string::npos);
+}
+
 TEST(CheckMarkdown, HasAHeadingAndATable) {
   expect_golden(to_markdown(check_report(troubled_check())), "check.md");
 }

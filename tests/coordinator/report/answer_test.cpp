@@ -81,9 +81,10 @@ std::vector<Spoken> sentences_of_changes() {
         "times at 1 GiB: that is the headroom."}},
       {"two NCCL versions",
        two_nccl_versions(),
-       {"NCCL 2.32.3 is slower than 2.28.3 in send-recv of 16 KiB to 1 MiB, at most 1.69x at 64 "
-        "KiB (12.84 against 7.60 us; 95 % CI 1.68x to 1.70x over 6 launches); all-gather and "
-        "reduce-scatter are within 5 %."}},
+       {"NCCL 2.32.3 (new) is slower than 2.28.3 (p2p) in send-recv of 16 KiB to 1 MiB, at most "
+        "1.69x at 64 KiB (12.84 against 7.60 us; 95 % CI 1.68x to 1.70x over 6 launches); "
+        "all-gather "
+        "and reduce-scatter are within 5 %."}},
       {"an operation and a training",
        record_of({nvlink_case(all_reduce(1 << 28), 1e-3, 9e-3, 8.9, 9.1),
                   trained(TrainingPrecision::bf16, 10e-3, 20e-3)}),
@@ -369,6 +370,17 @@ TEST(Answer, ShowsWrongDataBeforeAnyChange) {
 TEST(Answer, IsOfNothingWhereNothingWasMeasured) {
   const Record record;
   EXPECT_EQ(answer_of(RunSummary(record)).main(), nullptr);
+}
+
+TEST(AnswerTables, ColourWhatIsShownToBeTheSameAsNoDoubt) {
+  const auto is_doubtful = [](double low, double high) {
+    const Record record = one_case(10.0e-3, 10.0e-3, low, high);
+    const RunSummary summary(record);
+    const Table table = answer_tables(summary, answer_of(summary)).front();
+    return to_terminal(table, {.color = true}).find("\033[33m") != std::string::npos;
+  };
+  EXPECT_FALSE(is_doubtful(0.999, 1.001));
+  EXPECT_TRUE(is_doubtful(0.8, 1.2));
 }
 
 }  // namespace
