@@ -59,6 +59,7 @@ inline constexpr std::array kLibraries{
     Library{"output", "coordinator", "telemetry"},
     Library{"run", "coordinator", "machines output plan"},
     Library{"summary", "coordinator", "analysis tables"},
+    Library{"predict", "coordinator", "summary"},
     Library{"report", "coordinator", "summary tables"},
     Library{"screen", "coordinator", "report"},
     // Pages of one command each are in its own library.
@@ -70,7 +71,8 @@ inline constexpr std::array kLibraries{
     Library{"delivery", "coordinator", "telemetry"},
     Library{"diagnostics", "coordinator", "telemetry tables process delivery"},
     Library{"formats", "coordinator", "report diagnostics"},
-    Library{"linkgain", "programs", "run formats screen exec compare baseline fleet diagnostics"},
+    Library{"linkgain", "programs",
+            "run formats screen exec compare baseline fleet diagnostics predict"},
     Library{"linkgain_bench", "programs", "backends proof workloads nccl_tests"},
     // Other people's programs load it: it is of no other library's.
     Library{"no_p2p", "programs", ""},

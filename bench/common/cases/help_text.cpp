@@ -67,10 +67,10 @@ std::string group_text(const std::string& group, const Options& options) {
   return text;
 }
 
-/// Returns the groups of a measurement in their order, then the others as they were declared.
+/// Returns the groups in their order, then the others as they were declared.
 std::vector<std::string> groups_of(const CLI::App& app) {
   using namespace option_group;
-  std::vector<std::string> groups{kWhat, kHow, kTraining, kWhere, kOutput};
+  std::vector<std::string> groups{kWhat, kHow, kDecoder, kTraining, kWhere, kOutput};
   for (const std::string& group : app.get_groups()) {
     if (std::ranges::find(groups, group) == groups.end()) groups.push_back(group);
   }

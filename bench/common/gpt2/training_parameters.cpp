@@ -106,21 +106,25 @@ Bytes gradient_bytes(const TrainingParameters& training) {
   return {parameter_count(training.model) * gradient_element_bytes(training.precision)};
 }
 
-double training_payload(const TrainingParameters& training, int ranks) {
-  const auto number = static_cast<double>(gradient_element_bytes(training.precision));
-  const double size = number * static_cast<double>(parameter_count(training.model));
-  const double last_norm = number * 2.0 * gpt2_config(training.model).channels;
-  const double others = ranks - 1;
-  switch (training.strategy) {
+double passes_over_parameters(TrainingStrategy strategy) {
+  switch (strategy) {
     case TrainingStrategy::none:
       return 0.0;
     case TrainingStrategy::ddp:
     case TrainingStrategy::zero2:
-      return others * 2.0 * size;
+      return 2.0;
     case TrainingStrategy::zero3:
-      return others * (3.0 * size - last_norm);
+      return 3.0;
   }
   throw std::invalid_argument("no such strategy");
+}
+
+double training_payload(const TrainingParameters& training, int ranks) {
+  const auto number = static_cast<double>(gradient_element_bytes(training.precision));
+  const double size = number * static_cast<double>(parameter_count(training.model));
+  const double last_norm = number * 2.0 * gpt2_config(training.model).channels;
+  const double kept = training.strategy == TrainingStrategy::zero3 ? last_norm : 0.0;
+  return (ranks - 1) * (passes_over_parameters(training.strategy) * size - kept);
 }
 
 std::int64_t training_memory(const TrainingParameters& training) {

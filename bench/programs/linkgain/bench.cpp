@@ -65,7 +65,7 @@ const Registration kRegistration(Subcommand<BenchOptions>{
     "--help.",
     {ExitCode::problem_found, ExitCode::machine_cannot, ExitCode::wrong_data, ExitCode::incomplete},
     kFooter,
-    {.in_help = 9, .in_list = 9},
+    {.in_help = 10, .in_list = 10},
     declare,
     carry_out});
 

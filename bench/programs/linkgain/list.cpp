@@ -55,7 +55,7 @@ const Registration kRegistration(Subcommand<ListOptions>{"list",
                                                          "List the runs in a folder",
                                                          {ExitCode::problem_found},
                                                          kFooter,
-                                                         {.in_help = 10, .in_list = 10},
+                                                         {.in_help = 11, .in_list = 11},
                                                          declare,
                                                          carry_out});
 

@@ -11,10 +11,11 @@ class App;
 
 namespace linkgain {
 
-/// The groups that options of a measurement are listed in, in this order.
+/// The groups that options of a measurement or a prediction are listed in, in this order.
 namespace option_group {
 inline constexpr const char* kWhat = "What to measure";
 inline constexpr const char* kHow = "How to measure";
+inline constexpr const char* kDecoder = "Decoder";
 inline constexpr const char* kTraining = "Training";
 inline constexpr const char* kWhere = "Where it runs";
 inline constexpr const char* kOutput = "Output";

@@ -98,11 +98,15 @@ std::int64_t gradient_element_bytes(TrainingPrecision precision);
 /// Returns all gradients of a step, which is what a case of gpt2_step has as its size.
 Bytes gradient_bytes(const TrainingParameters& training);
 
-/// Returns bytes that all ranks together must send in a step, (n - 1) / n of the size each for a
-/// reduce-scatter or an all-gather and twice that for an all-reduce, which is the least that rings
-/// can do (P. Patarasuk, X. Yuan 2009). With S bytes of parameters: 2 S (n - 1) for ddp and zero2,
-/// 3 S (n - 1) for zero3, which gathers parameters twice but for the last norm's: they stay from
-/// forward to backward, which follow each other. The scalar of the gradients' norm is left out.
+/// Returns how often a rank sends (n - 1) / n of all parameters' bytes in a step: once for a
+/// reduce-scatter or an all-gather, twice for an all-reduce, which is the least that rings can do
+/// (P. Patarasuk, X. Yuan 2009). 2 for ddp and zero2; 3 for zero3, which gathers parameters twice.
+double passes_over_parameters(TrainingStrategy strategy);
+
+/// Returns bytes that all ranks together must send in a step: with S bytes of parameters
+/// passes_over_parameters() times S (n - 1), less what zero3 need not gather twice, the last
+/// norm's: they stay from forward to backward, which follow each other. The scalar of the
+/// gradients' norm is left out.
 double training_payload(const TrainingParameters& training, int ranks);
 
 /// Returns what one rank's training may take of its device's memory: an upper bound of parameters,

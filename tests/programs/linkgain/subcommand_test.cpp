@@ -17,7 +17,7 @@ std::string text_of(const std::vector<std::string>& arguments) {
 
 TEST(Help, OfEachCommandHasTwoExamples) {
   for (const char* command :
-       {"run", "topo", "doctor", "compare", "baseline", "check", "fleet", "report"}) {
+       {"run", "topo", "doctor", "compare", "baseline", "check", "fleet", "report", "predict"}) {
     const std::string help = text_of({command, "--help"});
     const std::size_t examples = help.find("Examples:");
     ASSERT_NE(examples, std::string::npos) << command;
@@ -74,8 +74,8 @@ TEST(Help, OfRunHasFiveGroups) {
 }
 
 TEST(Help, FitsEightyColumns) {
-  for (const char* command :
-       {"", "run", "topo", "doctor", "compare", "baseline", "check", "fleet", "report", "help"}) {
+  for (const char* command : {"", "run", "topo", "doctor", "compare", "baseline", "check", "fleet",
+                              "report", "predict", "help"}) {
     for (const std::string& line : split(text_of({"help", command}), '\n')) {
       EXPECT_LE(line.size(), 80U) << command << ": " << line;
     }
