@@ -1,14 +1,18 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "linkgain/telemetry/host.hpp"
+#include "linkgain/telemetry/nccl_log.hpp"
+
 namespace linkgain::test {
 
-/// Logs as NCCL does: into the file that NCCL_DEBUG_FILE names (without its patterns), emptied when
-/// it is opened; lines on calls only with TUNING among the subsystems. One for a process, as
-/// NCCL's.
+/// Logs as NCCL does: into the file that NCCL_DEBUG_FILE names, emptied when it is opened; lines on
+/// calls only with TUNING among the subsystems. One for a process, as NCCL's.
 class CallLogDouble {
  public:
   /// Opens the file at the first line after the switch, as from 2.28 on; before, it was at once.
@@ -49,7 +53,8 @@ class CallLogDouble {
     const char* file = std::getenv("NCCL_DEBUG_FILE");
     const char* subsystems = std::getenv("NCCL_DEBUG_SUBSYS");
     if (file == nullptr) return;
-    state().file = std::fopen(file, "w");
+    const std::string path = expand_log_pattern(file, host_name(), ::getpid());
+    state().file = std::fopen(path.c_str(), "w");
     state().calls =
         subsystems != nullptr && std::string(subsystems).find("TUNING") != std::string::npos;
   }
