@@ -62,6 +62,23 @@ TEST_F(RunOnGpus, SmallOperationsGoByGraphOverManySlots) {
   EXPECT_THAT(run_shell(report).output, HasSubstr("| Launch |"));
 }
 
+TEST_F(RunOnGpus, AllReducesBetweenAProductAndANormAreRight) {
+  with_status(0, run_linkgain("--only all_reduce,product_norm --hidden 4096 --sizes 8K,4M "
+                              "--launches 2 --kernels"));
+  const Record record = this->record();
+  ASSERT_EQ(record.cases.size(), 6U) << "NCCL's, our kernel's, and the two alone";
+  for (const CaseResult& result : record.cases) {
+    const std::string name = case_name(result.definition);
+    const VariantResult& first = result.variants[0];
+    EXPECT_EQ(first.verification.value().wrong, 0) << name;
+    EXPECT_GT(first.verification.value().checked, 0) << name;
+    const double time = first.time.value().value;
+    EXPECT_GT(time, 1e-6) << name;
+    EXPECT_LT(time, 1e-3) << name;
+    EXPECT_EQ(result.variants[1].skipped.has_value(), !uses_link(result.definition)) << name;
+  }
+}
+
 TEST_F(RunOnGpus, SequentialScheduleGivesRatiosToo) {
   const Outcome outcome =
       with_status(0, run_linkgain("--only all_reduce --sizes 16M --schedule sequential"));

@@ -20,7 +20,8 @@ void require_in_place_form(BackendKind backend, const Case& c) {
 BackendKind parse_backend(std::string_view name) { return parse_name("backend", name, kBackends); }
 
 bool supports(BackendKind backend, OperationKind operation) {
-  return backend == BackendKind::nccl || !works_on_memory(operation);
+  return backend == BackendKind::nccl ||
+         (!works_on_memory(operation) && operation != OperationKind::product_norm);
 }
 
 bool supports(BackendKind backend, DataType type) {
@@ -94,6 +95,10 @@ void require_supported(BackendKind backend, const Case& c) {
     refuse("reduction", name_of(c.reduction), "sum, prod, min, max");
   }
   require_in_place_form(backend, c);
+  if (c.hidden != 0 && backend == BackendKind::mpi) {
+    throw UsageError("the mpi backend has no product and norm around an operation",
+                     "leave --hidden out");
+  }
   if (!supports(backend, c.launch)) refuse("launch mode", name_of(c.launch), "stream");
   if (c.kernel && backend == BackendKind::mpi) {
     throw UsageError("the mpi backend has no kernels of our own: they work on GPUs",

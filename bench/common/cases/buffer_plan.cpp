@@ -54,6 +54,7 @@ RankBuffers out_of_place(const Case& c, int rank) {
     case OperationKind::load_latency:
     case OperationKind::host_to_device:
     case OperationKind::device_to_host:
+    case OperationKind::product_norm:
       return {.input = whole, .output = whole};
     case OperationKind::all_to_one:
       return {.input = whole, .output = rank == c.root ? Bytes{c.size.value * c.ranks} : Bytes{}};
@@ -118,10 +119,20 @@ BufferPlan plan_buffers(const Case& c, Bytes cache, const std::optional<Rotation
     // A launch stays in one slot: others would only take memory.
     if (plan.operations_per_slot == kLatencyOperations) plan.slots = 1;
   }
+  if (c.hidden != 0) plan.weights = divide_up(2 * cache.value + 1, weight_bytes(c).value);
   plan.cold = plan.slots * least >= 2 * cache.value;
   const bool distributed = !fixed && !plan.cold && plan.slots > 1 && c.size < kLaunchBoundBelow;
   if (distributed) plan.least_stride = odd_lines(kSmallPoolBytes / plan.slots);
   return plan;
+}
+
+Bytes weight_bytes(const Case& c) {
+  return {c.hidden == 0 ? 0 : product_inner(c) * c.hidden * size_of(c.type)};
+}
+
+Bytes activation_bytes(const Case& c) {
+  if (c.hidden == 0) return {};
+  return {c.tokens() * std::max<std::int64_t>(product_inner(c), c.hidden) * size_of(c.type)};
 }
 
 SlotBytes slot_strides(const Case& c, const BufferPlan& plan, int rank) {
@@ -136,7 +147,8 @@ std::int64_t most_bytes(const Case& c, const BufferPlan& plan) {
   // What ranks leave each other for one of our kernels, in two sets of buffers.
   const bool leaves_messages = c.kernel && !is_copy(c.operation);
   const std::int64_t messages = leaves_messages ? 2 * c.size.value : 0;
-  return both(slot_strides(c, plan, c.root)) * plan.slots + messages;
+  const std::int64_t product = weight_bytes(c).value * plan.weights + activation_bytes(c).value;
+  return both(slot_strides(c, plan, c.root)) * plan.slots + messages + product;
 }
 
 std::int64_t total_bytes(const Case& c, const BufferPlan& plan) {

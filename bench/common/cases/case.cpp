@@ -55,7 +55,9 @@ void validate_size(const Case& c) {
   const std::int64_t granule = size_granule(c);
   if (c.size.value % granule == 0) return;
   std::string of(has_type(c.operation) ? name_of(c.type) : name_of(c.operation));
-  if (is_split_over_ranks(c.operation)) {
+  if (c.hidden != 0) {
+    of = fmt::format("a row of {} elements", c.hidden);
+  } else if (is_split_over_ranks(c.operation)) {
     of = fmt::format("one {} for each of {}'s {} ranks", name_of(c.type), name_of(c.operation),
                      c.ranks);
   }
@@ -106,6 +108,26 @@ void validate_memory_work(const Case& c) {
   }
 }
 
+/// Refuses what does not stand between a product and a norm as a decoder's operations do.
+void validate_hidden(const Case& c) {
+  const auto refuse = [&](std::string_view why) {
+    throw UsageError(fmt::format("field 'hidden': {} {}", name_of(c.operation), why));
+  };
+  if (c.hidden == 0) {
+    if (c.operation == OperationKind::product_norm) refuse("needs hidden=H, a row's elements");
+    return;
+  }
+  if (!has_hidden(c.operation)) refuse("does not stand between a product and a norm");
+  if (c.hidden < kLeastHidden || c.hidden > kMostHidden || c.hidden % kLeastHidden != 0) {
+    throw UsageError(fmt::format("hidden={}: a multiple of {} up to {}", c.hidden, kLeastHidden,
+                                 kMostHidden));
+  }
+  if (c.type != DataType::bfloat16) refuse("stands between a product and a norm in bfloat16 alone");
+  if (c.reduction != Reduction::sum) refuse("is a sum there");
+  if (c.launch != LaunchMode::graph) refuse("is replayed from a graph there");
+  if (c.in_place) refuse("is not in place there");
+}
+
 void validate_root(const Case& c) {
   if (c.root == 0) return;
   if (!has_root(c.operation)) {
@@ -141,9 +163,9 @@ void validate_peers(const Case& c) {
 }
 
 /// In the order in which a name has them.
-constexpr std::array<std::string_view, 9> kOptions{"inplace",    "graph",     "allocated",
-                                                   "registered", "symmetric", "root=R",
-                                                   "kernel",     "pair=A-B",  "both"};
+constexpr std::array<std::string_view, 10> kOptions{
+    "inplace",   "graph",  "hidden=H", "allocated", "registered",
+    "symmetric", "root=R", "kernel",   "pair=A-B",  "both"};
 
 constexpr std::string_view kHigherIsBetter = "higher";
 
@@ -212,8 +234,8 @@ class CaseNameReader {
   const std::string& take(std::string_view field) {
     if (next_ == parts_.size()) {
       throw UsageError(fmt::format(
-          "the {} is missing: operation/type/reduction/size/npN, then inplace, graph, allocated, "
-          "registered, symmetric, root=R, kernel, pair=A-B, both as needed "
+          "the {} is missing: operation/type/reduction/size/npN, then inplace, graph, hidden=H, "
+          "allocated, registered, symmetric, root=R, kernel, pair=A-B, both as needed "
           "(all_reduce/float32/sum/1GiB/np2, send_recv/float32/1GiB/np2/pair=0-1, "
           "copy_push/256MiB/np2/pair=0-1, gpt2_step/fp32/gpt2/np2)",
           field));
@@ -252,6 +274,10 @@ class CaseNameReader {
       set_once(c.kernel, text);
     } else if (text == "both") {
       set_once(both_, text);
+    } else if (text.starts_with("hidden=")) {
+      bool placed = c.hidden != 0;
+      set_once(placed, text);
+      c.hidden = read_hidden(text);
     } else if (text.starts_with("root=")) {
       bool rooted = c.root != 0;
       set_once(rooted, text);
@@ -273,6 +299,14 @@ class CaseNameReader {
     bool given = c.buffers != Buffers::plain;
     set_once(given, text);
     c.buffers = from_name<Buffers>(text);
+  }
+
+  static int read_hidden(std::string_view text) {
+    const std::optional<int> hidden = parse_number(text.substr(text.find('=') + 1));
+    if (!hidden || *hidden == 0) {
+      throw UsageError(fmt::format("field '{}': write a row's elements as hidden=4096", text));
+    }
+    return *hidden;
   }
 
   static int read_root(std::string_view text) {
@@ -325,6 +359,7 @@ std::string trailing_fields(const Case& c) {
   std::string text = fmt::format("np{}", c.ranks);
   if (c.in_place) text += "/inplace";
   if (c.launch == LaunchMode::graph) text += "/graph";
+  if (c.hidden != 0) text += fmt::format("/hidden={}", c.hidden);
   if (c.buffers != Buffers::plain) text += fmt::format("/{}", name_of(c.buffers));
   if (c.root != 0) text += fmt::format("/root={}", c.root);
   if (c.kernel) text += "/kernel";
@@ -355,6 +390,11 @@ Case program_case(ProgramMetric metric) {
   return c;
 }
 
+std::int64_t product_inner(const Case& c) {
+  constexpr std::int64_t kLineElements = 8;
+  return round_up(divide_up(std::int64_t{7} * c.hidden, 2 * c.ranks), kLineElements);
+}
+
 bool uses_link(const Case& c) {
   if (c.training) return c.training->strategy != TrainingStrategy::none;
   return !is_local(c.operation);
@@ -365,6 +405,7 @@ std::int64_t size_granule(const Case& c) {
   if (c.operation == OperationKind::latency) return 8;
   if (c.operation == OperationKind::load_latency) return kLoadLatencyLine;
   const std::int64_t element = size_of(c.type);
+  if (c.hidden != 0) return element * c.hidden;
   return is_split_over_ranks(c.operation) ? element * c.ranks : element;
 }
 
@@ -379,6 +420,7 @@ void validate(const Case& c) {
   if (c.training) {
     throw UsageError(fmt::format("{} is no training", name_of(c.operation)));
   }
+  validate_hidden(c);
   validate_size(c);
   validate_form(c);
   validate_memory_work(c);

@@ -40,6 +40,7 @@ std::vector<std::string> unusual_parameters(const Case& definition) {
       name_of(definition.reduction));
   add(definition.in_place, "in place");
   add(definition.launch != defaults.launch, name_of(definition.launch));
+  add(definition.hidden != defaults.hidden, fmt::format("hidden {}", definition.hidden));
   add(definition.buffers != defaults.buffers, name_of(definition.buffers));
   add(definition.root != defaults.root, fmt::format("root {}", definition.root));
   return words;

@@ -9,7 +9,7 @@ namespace linkgain {
 namespace {
 
 /// How the bytes go.
-enum class Form { collective, exchange, messages, copy, probe, training, program };
+enum class Form { collective, exchange, messages, copy, probe, computation, training, program };
 
 /// What an operation has; the functions below say what each means.
 struct Traits {
@@ -21,7 +21,7 @@ struct Traits {
   bool always_paired = false;
   bool in_place = false;
   bool split = false;
-  bool local = false;  ///< between a GPU and its host
+  bool local = false;  ///< within a GPU and its host
 };
 
 constexpr std::array<Traits, kOperations.size() + 1> kTraits{{
@@ -43,6 +43,7 @@ constexpr std::array<Traits, kOperations.size() + 1> kTraits{{
     {.name = "load_latency", .form = Form::probe, .paired = true, .always_paired = true},
     {.name = "host_to_device", .form = Form::copy, .local = true},
     {.name = "device_to_host", .form = Form::copy, .local = true},
+    {.name = "product_norm", .form = Form::computation, .local = true},
     {.name = "gpt2_step", .form = Form::training},
     {.name = "exec", .form = Form::program},
 }};
@@ -99,15 +100,23 @@ bool works_on_memory(OperationKind operation) {
   return is_copy(operation) || traits_of(operation).form == Form::probe;
 }
 
+bool calls_library(OperationKind operation) {
+  return has_type(operation) && operation != OperationKind::product_norm;
+}
+
 bool is_training(OperationKind operation) { return traits_of(operation).form == Form::training; }
 
 bool is_program(OperationKind operation) { return traits_of(operation).form == Form::program; }
 
+bool has_hidden(OperationKind operation) {
+  return operation == OperationKind::all_reduce || operation == OperationKind::product_norm;
+}
+
 bool is_local(OperationKind operation) { return traits_of(operation).local; }
 
 bool moves_its_size(OperationKind operation) {
-  return operation != OperationKind::load_latency && !is_training(operation) &&
-         !is_program(operation);
+  const bool computes = operation == OperationKind::product_norm || is_training(operation);
+  return operation != OperationKind::load_latency && !computes && !is_program(operation);
 }
 
 bool has_in_place_form(OperationKind operation) { return traits_of(operation).in_place; }

@@ -229,6 +229,27 @@ int parse_root(std::string_view text) {
   return *root;
 }
 
+int parse_hidden(std::string_view text) {
+  const std::optional<int> hidden = small_number(text);
+  if (hidden && *hidden >= kLeastHidden && *hidden <= kMostHidden && *hidden % kLeastHidden == 0) {
+    return *hidden;
+  }
+  throw UsageError(fmt::format("--hidden '{}' is no multiple of {} up to {}", text, kLeastHidden,
+                               kMostHidden),
+                   "give the length of a model's rows, as 4096,8192");
+}
+
+/// Returns the sizes that decoders send: of these rows for 1, 8 and 64 sequences and for prompts.
+std::vector<Bytes> sizes_of_decoders(const std::vector<int>& hidden) {
+  std::set<Bytes> sizes;
+  for (const int row : hidden) {
+    for (const int tokens : kDecoderTokens) {
+      sizes.insert({std::int64_t{tokens} * row * size_of(DataType::bfloat16)});
+    }
+  }
+  return {sizes.begin(), sizes.end()};
+}
+
 double parse_share(std::string_view text, std::string_view option, double least, double most) {
   static constexpr std::array kUnits{Unit{"%", 0.01}, Unit{"", 1.0}};
   const std::optional<double> share = number_in(text, kUnits);
@@ -386,6 +407,12 @@ void add_selection_options(DeferredOptions& deferred, SelectionOptions& options)
                 "plain, allocated (by NCCL), registered (with it), symmetric (its windows)")
       ->default_str("plain")
       ->type_name("KIND,...");
+  deferred
+      .add_list("--hidden", options.hidden, parse_hidden,
+                "all_reduce as in a decoder: in bfloat16, between a matrix product and a norm with "
+                "rows of H elements; product_norm is these two alone")
+      ->default_str("none; product_norm: 4096")
+      ->type_name("H,...");
   app.add_flag("--in-place", options.in_place, "In place, if an operation has that form");
   app.add_flag("--kernels", options.kernels,
                "linkgain's own CUDA kernels, too, if there is one (all_reduce, copies)");
@@ -406,7 +433,13 @@ Selection with_options(Selection selection, const SelectionOptions& options) {
                          .patterns = !options.patterns.empty(),
                          .buffers = !options.buffers.empty(),
                          .kernels = options.kernels,
+                         .hidden = !options.hidden.empty(),
                          .training = options_of(options.training)};
+  if (!options.hidden.empty()) {
+    selection.hidden = options.hidden;
+    selection.types = {DataType::bfloat16};
+    selection.sizes = sizes_of_decoders(options.hidden);
+  }
   if (!options.sizes.empty()) selection.sizes = options.sizes;
   if (!options.types.empty()) selection.types = options.types;
   if (!options.reductions.empty()) selection.reductions = options.reductions;

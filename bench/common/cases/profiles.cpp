@@ -222,7 +222,7 @@ ProfilePlan full_plan(BackendKind backend) {
     plan.selections.insert(plan.selections.end(), memory.begin(), memory.end());
   }
   for (const OperationKind operation : kOperations) {
-    if (works_on_memory(operation) || is_training(operation)) continue;
+    if (!calls_library(operation)) continue;
     const bool in_default =
         operation == OperationKind::all_reduce || operation == OperationKind::send_recv;
     if (in_default) {
@@ -244,6 +244,45 @@ ProfilePlan bridge_plan(BackendKind backend) {
   plan.selections = {size_sweep(OperationKind::all_reduce, gpu ? "8,1M,256M" : "8,1M,64M"),
                      size_sweep(OperationKind::send_recv, gpu ? "256M" : "64M")};
   if (gpu) plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
+  return plan;
+}
+
+/// Plans what models that are split over the GPUs send: sums of bfloat16 for a token of each of 1,
+/// 8 and 64 sequences and for prompts, by NCCL, in its symmetric memory too, and by our own
+/// kernels, between a product and a norm and back to back; and these two alone. Without GPUs as
+/// many bytes back to back.
+ProfilePlan inference_plan(BackendKind backend) {
+  ProfilePlan plan;
+  plan.launches = 4;
+  plan.adds_launches = false;
+  std::set<Bytes> sizes;
+  for (const int hidden : {2048, 4096, 8192}) {
+    Selection in_decoder = size_sweep(OperationKind::all_reduce, "8");
+    in_decoder.hidden = {hidden};
+    in_decoder.types = {DataType::bfloat16};
+    in_decoder.buffers = {Buffers::plain, Buffers::symmetric};
+    in_decoder.kernels = {false, true};
+    in_decoder.sizes.clear();
+    for (const int tokens : kDecoderTokens) {
+      in_decoder.sizes.push_back({std::int64_t{2} * hidden * tokens});
+    }
+    sizes.insert(in_decoder.sizes.begin(), in_decoder.sizes.end());
+    Selection alone = in_decoder;
+    alone.operations = {OperationKind::product_norm};
+    alone.buffers = {Buffers::plain};
+    if (backend == BackendKind::mpi) continue;
+    plan.selections.insert(plan.selections.end(), {in_decoder, alone});
+  }
+  Selection back_to_back = size_sweep(OperationKind::all_reduce, "8");
+  back_to_back.sizes = {sizes.begin(), sizes.end()};
+  if (backend == BackendKind::mpi) {
+    plan.selections.push_back(back_to_back);
+    return plan;
+  }
+  back_to_back.types = {DataType::bfloat16};
+  back_to_back.launches = {LaunchChoice::graph};
+  back_to_back.kernels = {false, true};
+  plan.selections.push_back(back_to_back);
   return plan;
 }
 
@@ -421,6 +460,12 @@ Selection usual_selection(OperationKind operation, BackendKind backend) {
   if (operation == OperationKind::latency) return size_sweep(operation, "8:64K:x8");
   if (operation == OperationKind::load_latency) return size_sweep(operation, "64K,2M,64M");
   if (is_training(operation)) return usual_training(backend);
+  if (operation == OperationKind::product_norm) {
+    Selection products = size_sweep(operation, "8K,64K,512K,4M,32M");
+    products.hidden = {4096};
+    products.types = {DataType::bfloat16};
+    return products;
+  }
   if (works_on_memory(operation)) {
     Selection copies = has_pair(operation) ? usual_copies(operation, "64K:1G:x16")
                                            : size_sweep(operation, "64K:1G:x16");
@@ -454,6 +499,8 @@ ProfilePlan plan_of(Profile profile, BackendKind backend) {
       return with_lenient_own_work(plan);
     case Profile::bridge:
       return with_lenient_own_work(bridge_plan(backend));
+    case Profile::inference:
+      return inference_plan(backend);
     case Profile::full:
       return with_lenient_own_work(full_plan(backend));
     case Profile::node:

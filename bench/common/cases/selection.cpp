@@ -82,9 +82,22 @@ std::vector<LaunchMode> launches_of(const Selection& selection, BackendKind back
   return modes;
 }
 
+/// Returns the curves launched in each of these ways; by graph where they stand between a product
+/// and a norm.
+std::vector<Case> with_launches(const std::vector<Case>& curves,
+                                const std::vector<LaunchMode>& launches) {
+  std::vector<Case> all;
+  for (const Case& curve : curves) {
+    const std::vector<Case> own = multiply(
+        {curve}, &Case::launch, curve.hidden != 0 ? std::vector{LaunchMode::graph} : launches);
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
 /// Returns whether any choice has a case of this size launched as it is.
 bool is_launched_so(const Selection& selection, const Case& c, BackendKind backend) {
-  return works_on_memory(c.operation) ||
+  return works_on_memory(c.operation) || c.hidden != 0 ||
          std::ranges::any_of(selection.launches, [&](LaunchChoice choice) {
            return launch_mode(choice, backend, c.size) == c.launch;
          });
@@ -102,10 +115,12 @@ std::vector<Case> curves_of(const Selection& selection, OperationKind operation,
   if (supports_in_place(operation)) {
     curves = multiply(curves, &Case::in_place, selection.in_place);
   }
-  if (!works_on_memory(operation)) {
-    curves = multiply(curves, &Case::launch, launches_of(selection, backend));
+  if (has_hidden(operation)) curves = multiply(curves, &Case::hidden, selection.hidden);
+  if (calls_library(operation)) {
+    curves = with_launches(curves, launches_of(selection, backend));
     curves = multiply(curves, &Case::buffers, selection.buffers);
   }
+  if (operation == OperationKind::product_norm) curves = with_launches(curves, {});
   if (has_root(operation)) curves = multiply(curves, &Case::root, selection.roots);
   curves = multiply(curves, &Case::pair, peers_of(selection, operation, ranks));
   return with_kernels(curves, selection.kernels);
@@ -114,7 +129,7 @@ std::vector<Case> curves_of(const Selection& selection, OperationKind operation,
 /// Returns the sizes of a curve. What is no multiple of one element is left for validate() to
 /// refuse.
 std::vector<Bytes> sizes_of(const Case& curve, const std::vector<Bytes>& asked) {
-  if (!is_split_over_ranks(curve.operation)) return asked;
+  if (!is_split_over_ranks(curve.operation) && curve.hidden == 0) return asked;
   const std::int64_t granule = size_granule(curve);
   std::vector<Bytes> sizes;
   for (const Bytes size : asked) {
@@ -124,8 +139,10 @@ std::vector<Bytes> sizes_of(const Case& curve, const std::vector<Bytes>& asked) 
   }
   if (sizes.empty() && !asked.empty()) {
     throw UsageError(
-        fmt::format("no size is large enough for {}: each of the {} ranks needs one {}",
-                    name_of(curve.operation), curve.ranks, name_of(curve.type)),
+        curve.hidden != 0
+            ? fmt::format("no size is large enough for a row of {} elements", curve.hidden)
+            : fmt::format("no size is large enough for {}: each of the {} ranks needs one {}",
+                          name_of(curve.operation), curve.ranks, name_of(curve.type)),
         fmt::format("its smallest size is {}", exact_bytes(Bytes{granule})));
   }
   return sizes;
@@ -221,24 +238,21 @@ struct ParameterOption {
   bool (*is_of)(OperationKind operation);
 };
 
-bool calls_a_library(OperationKind operation) {
-  return !works_on_memory(operation) && !is_training(operation);
-}
-
 bool has_usual_kernel(OperationKind operation) {
   Case c;
   c.operation = operation;
   return has_kernel(c);
 }
 
-constexpr std::array<ParameterOption, 7> kParameterOptions{{
-    {"--type", &AskedFor::types, has_type},
+constexpr std::array<ParameterOption, 8> kParameterOptions{{
+    {"--type", &AskedFor::types, calls_library},
     {"--reduction", &AskedFor::reductions, has_reduction},
     {"--in-place", &AskedFor::in_place, supports_in_place},
-    {"--launch-mode", &AskedFor::launches, calls_a_library},
+    {"--launch-mode", &AskedFor::launches, calls_library},
     {"--pattern", &AskedFor::patterns, has_pair},
-    {"--buffers", &AskedFor::buffers, calls_a_library},
+    {"--buffers", &AskedFor::buffers, calls_library},
     {"--kernels", &AskedFor::kernels, has_usual_kernel},
+    {"--hidden", &AskedFor::hidden, has_hidden},
 }};
 
 std::vector<std::string_view> takers_of(const ParameterOption& option) {

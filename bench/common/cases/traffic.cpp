@@ -70,6 +70,7 @@ std::optional<double> payload_bytes(const Case& c, Algorithm algorithm) {
     case OperationKind::load_latency:
     case OperationKind::host_to_device:
     case OperationKind::device_to_host:
+    case OperationKind::product_norm:
     case OperationKind::program:
       break;  // not known
   }
@@ -136,6 +137,7 @@ bool is_known(OperationKind operation, Algorithm algorithm) {
     case OperationKind::load_latency:
     case OperationKind::host_to_device:
     case OperationKind::device_to_host:
+    case OperationKind::product_norm:
     case OperationKind::program:
       return false;
   }
@@ -170,6 +172,7 @@ double largest_payload_of_a_rank(const Case& c, Algorithm algorithm) {
     case OperationKind::copy_pull:
     case OperationKind::host_to_device:
     case OperationKind::device_to_host:
+    case OperationKind::product_norm:
       return size;
     case OperationKind::ping_pong:
     case OperationKind::latency:

@@ -504,7 +504,7 @@ Document run_details(const RunSummary& summary) {
   const Record& record = summary.record;
   Document document = training_section(summary);
   for (const Document& section :
-       {nvlink_bound(summary), soak_section(summary), health_section(summary),
+       {inference_section(summary), nvlink_bound(summary), soak_section(summary), health_section(summary),
         warnings_section(record), sizes_section(summary), pairs_section(summary),
         nvlink_traffic_section(summary), variants_section(record), machine_section(record),
         repeat_section(record)}) {

@@ -5,15 +5,16 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <utility>
 #include <vector>
 
-#include "data_mapping.hpp"
 #include "kernels/timing/warm_up.hpp"
 #include "kernels/verify/verification.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/stream.hpp"
+#include "linkgain/runtime/data_mapping.hpp"
 
 namespace linkgain {
 namespace {
@@ -68,6 +69,9 @@ Verification check_on_device(const std::vector<const void*>& outputs,
   return total;
 }
 
+/// What a batch takes at least: a difference that noise makes 0 or less is still a time.
+constexpr double kLeastTime = 1e-9;
+
 class DeviceOperation : public Operation {
  public:
   DeviceOperation(const Case& c, const BufferPlan& plan, const NcclContext& context,
@@ -95,13 +99,22 @@ class DeviceOperation : public Operation {
     call_->finish();
     synchronize();
     if (definition_.launch != LaunchMode::graph) return;
-    graph_ = gpu::capture(*context_.stream, [this] {
+    graph_ = capture([this](std::int64_t slot) { call_->enqueue(slot); });
+    graph_->launch(*context_.stream);
+    if (call_->has_surroundings()) {
+      surroundings_ = capture([this](std::int64_t slot) { call_->enqueue_surroundings(slot); });
+      surroundings_->launch(*context_.stream);
+    }
+    synchronize();
+  }
+
+  /// Captures a graph of turns, one after the other over the slots.
+  gpu::GraphExecutable capture(const std::function<void(std::int64_t slot)>& turn) {
+    return gpu::capture(*context_.stream, [&] {
       const int turns = plan_.operations_per_graph / plan_.operations_per_slot;
-      for (std::int64_t i = 0; i < turns; ++i) call_->enqueue(i % plan_.slots);
+      for (std::int64_t i = 0; i < turns; ++i) turn(i % plan_.slots);
       call_->finish();
     });
-    graph_->launch(*context_.stream);
-    synchronize();
   }
 
   std::optional<Seconds> do_time_batch(std::int64_t operations) override {
@@ -110,7 +123,23 @@ class DeviceOperation : public Operation {
         [&] { launch(operations - plan_.granularity()); });
     require_peers();
     if (!call_->takes_part()) return std::nullopt;
-    return time;
+    busy_time_ = time;
+    if (!surroundings_) return time;
+    const Seconds around = time_surroundings(operations);
+    busy_time_ = Seconds{time.value + around.value};
+    return Seconds{std::max(time.value - around.value, kLeastTime)};
+  }
+
+  std::optional<Seconds> do_busy_time() const override { return busy_time_; }
+
+  /// Times what stands around so many operations.
+  Seconds time_surroundings(std::int64_t operations) {
+    const auto launch = [&](std::int64_t times) {
+      for (std::int64_t i = 0; i < times; ++i) surroundings_->launch(*context_.stream);
+    };
+    return context_.timer->time(
+        context_.communicator, *context_.stream, [&] { launch(1); },
+        [&] { launch(operations / plan_.granularity() - 1); });
   }
 
   void do_run(std::int64_t operations) override {
@@ -225,6 +254,8 @@ class DeviceOperation : public Operation {
   kernels::Pattern pattern_;  ///< of what was last filled into slot 0
   std::unique_ptr<DeviceCall> call_;
   std::optional<gpu::GraphExecutable> graph_;
+  std::optional<gpu::GraphExecutable> surroundings_;  ///< as many as graph_ has
+  std::optional<Seconds> busy_time_;
   std::int64_t next_slot_ = 0;
 };
 

@@ -32,6 +32,12 @@ class DeviceCall {
   void enqueue(std::int64_t slot) { do_enqueue(slot); }
   /// Has the stream wait for turns that went into streams of the call's own.
   void finish() { do_finish(); }
+  /// Returns whether something stands around the operation in every turn, which is not to count.
+  bool has_surroundings() const { return do_has_surroundings(); }
+  /// Puts what stands around a turn into the stream, without the operation.
+  void enqueue_surroundings(std::int64_t slot) { do_enqueue_surroundings(slot); }
+  /// Returns the input; null if this rank has none. Only of calls that surroundings may be around.
+  void* input(std::int64_t slot) const { return do_input(slot); }
   /// Returns the output; null if this rank has none.
   void* output(std::int64_t slot) const { return do_output(slot); }
   /// Puts this rank's known data into the slots' inputs, slot i that of i operations later, and
@@ -53,6 +59,9 @@ class DeviceCall {
   virtual bool do_takes_part() const = 0;
   virtual void do_enqueue(std::int64_t slot) = 0;
   virtual void do_finish() {}
+  virtual bool do_has_surroundings() const { return false; }
+  virtual void do_enqueue_surroundings(std::int64_t) {}
+  virtual void* do_input(std::int64_t) const { return nullptr; }
   virtual void* do_output(std::int64_t slot) const = 0;
   virtual void do_fill(const kernels::Pattern& pattern) = 0;
   virtual std::optional<Verification> do_check(bool) { return std::nullopt; }

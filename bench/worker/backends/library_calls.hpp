@@ -40,6 +40,7 @@ void call_library(const Library& library, OperationKind operation) {
     case OperationKind::load_latency:
     case OperationKind::host_to_device:
     case OperationKind::device_to_host:
+    case OperationKind::product_norm:
     case OperationKind::gpt2_step:
     case OperationKind::program:
       break;

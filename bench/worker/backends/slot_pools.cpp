@@ -4,9 +4,9 @@
 
 #include <cstddef>
 
-#include "data_mapping.hpp"
 #include "kernels/verify/verification.hpp"
 #include "linkgain/gpu/errors.hpp"
+#include "linkgain/runtime/data_mapping.hpp"
 
 namespace linkgain {
 namespace {

@@ -13,9 +13,11 @@ constexpr double kTrustedShare = 0.25;
 /// Growth of the batch between two calibration steps.
 constexpr double kMostGrowth = 64.0;
 
+/// Returns seconds that a batch took, what stands around its operations included.
 double slowest_time(Session& session, Operation& operation, std::int64_t operations) {
   session.barrier();
-  return session.max(operation.time_batch(operations).value_or(Seconds{0.0}).value);
+  const Seconds own = operation.time_batch(operations).value_or(Seconds{0.0});
+  return session.max(operation.busy_time().value_or(own).value);
 }
 
 /// Returns as many whole granules as fit the target, at least one.

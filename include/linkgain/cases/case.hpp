@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,6 +31,13 @@ template <>
 inline constexpr auto kNames<LaunchMode> = names<LaunchMode>("launch mode",
                                                              {{LaunchMode::stream, "stream"},
                                                               {LaunchMode::graph, "graph"}});
+
+/// How long the rows may be between which an operation stands: multiples of the least.
+inline constexpr int kLeastHidden = 256;
+inline constexpr int kMostHidden = 65536;
+
+/// Rows that decoders work on at once: a token each of 1, 8 and 64 sequences, and prompts.
+inline constexpr std::array kDecoderTokens{1, 8, 64, 512, 4096};
 
 /// Operations of fewer bytes take a GPU less time than a CPU to launch one by one on a stream.
 inline constexpr Bytes kLaunchBoundBelow{std::int64_t{1} << 20};
@@ -75,6 +83,10 @@ struct Case {
   /// Other than 0 only where has_root(operation).
   int root = 0;
   Buffers buffers = Buffers::plain;
+  /// Other than 0 only where has_hidden(operation): a row of one token has so many elements. The
+  /// operation then stands between a matrix product and a norm of such rows, as in a decoder, and
+  /// what it adds to these two is measured, replayed from a graph.
+  int hidden = 0;
   /// Our own CUDA kernel instead of the library's operation, or of the copy engine.
   bool kernel = false;
   /// Where is_training(operation), and only there. The size is then gradient_bytes().
@@ -87,11 +99,13 @@ struct Case {
   std::int64_t elements() const { return size.value / size_of(type); }
   /// Returns elements of one rank's part where is_split_over_ranks(operation).
   std::int64_t elements_per_rank() const { return elements() / ranks; }
+  /// Returns rows, where the case has hidden.
+  std::int64_t tokens() const { return elements() / hidden; }
 };
 
 /// Returns the name used in records, reports and as Google Benchmark name:
 /// `operation/type/reduction/size/npN` and then, only where not the default, `/inplace`, `/graph`,
-/// `/allocated`, `/registered` or `/symmetric`, `/root=1`, `/kernel`, `/pair=0-1`, `/both`. A field
+/// `/hidden=4096`, `/allocated`, `/registered` or `/symmetric`, `/root=1`, `/kernel`, `/pair=0-1`, `/both`. A field
 /// that the operation lacks is left out. gpt2_step/fp32/gpt2/np2 has precision and model instead of
 /// type and size, and behind the ranks what trailing_text() says. A program's is exec/METRIC, then
 /// /higher where more of it is better and, on an axis, /LOAD=8.
@@ -114,11 +128,16 @@ bool has_kernel(const Case& c);
 /// operation.
 bool is_own_work(const Case& c);
 
+/// Returns the inner length of the matrix product before an operation that has hidden: a rank's part
+/// of a decoder's down-projection, whose weights are hidden × 3.5 hidden (Llama 3's 8B), in whole
+/// lines of 16 bytes. The product is tokens × hidden, of bfloat16.
+std::int64_t product_inner(const Case& c);
+
 /// Returns whether anything goes from GPU to GPU; else every variant does the same.
 bool uses_link(const Case& c);
 
 /// Returns what a size must be a multiple of: one element, times the ranks where the operation
-/// splits it; 16 bytes of copies, 8 of latency, a line of 128 of load_latency.
+/// splits it; a row where it has hidden; 16 bytes of copies, 8 of latency, a line of 128 of load_latency.
 std::int64_t size_granule(const Case& c);
 
 /// Throws UsageError where the parameters contradict each other: a size that is no multiple of

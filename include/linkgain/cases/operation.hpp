@@ -26,6 +26,7 @@ enum class OperationKind {
   load_latency,
   host_to_device,
   device_to_host,
+  product_norm,
   gpt2_step,
   program,
 };
@@ -38,7 +39,7 @@ inline constexpr std::array kOperations{
     OperationKind::ping_pong,    OperationKind::copy_push,      OperationKind::copy_pull,
     OperationKind::all_to_one,   OperationKind::one_to_all,     OperationKind::latency,
     OperationKind::load_latency, OperationKind::host_to_device, OperationKind::device_to_host,
-    OperationKind::gpt2_step};
+    OperationKind::product_norm, OperationKind::gpt2_step};
 
 std::string_view name_of(OperationKind operation);
 
@@ -79,6 +80,9 @@ bool is_copy(OperationKind operation);
 /// library.
 bool works_on_memory(OperationKind operation);
 
+/// Returns whether a communication library has a call for it.
+bool calls_library(OperationKind operation);
+
 /// Returns whether it is a step of a training, which computes and communicates: gpt2_step.
 bool is_training(OperationKind operation);
 
@@ -86,11 +90,15 @@ bool is_training(OperationKind operation);
 /// metrics.
 bool is_program(OperationKind operation);
 
+/// Returns whether it can stand between a matrix product and a norm, as in a decoder: all_reduce; or
+/// is those two alone: product_norm.
+bool has_hidden(OperationKind operation);
+
 /// Returns whether it stays within a GPU and its host: every variant then does the same.
 bool is_local(OperationKind operation);
 
 /// Returns whether the size is what is moved, so that bytes over time mean something;
-/// load_latency's is that of the memory it wanders through, and a training computes besides.
+/// load_latency's is that of the memory it wanders through; trainings and products compute.
 bool moves_its_size(OperationKind operation);
 
 /// Returns whether a case may say that input and output are the same memory. Older records have

@@ -127,6 +127,7 @@ struct SelectionOptions {
   std::optional<Pair> pair;
   std::vector<int> roots;
   std::vector<Buffers> buffers;
+  std::vector<int> hidden;
   bool in_place = false;
   bool kernels = false;
   TrainingSelection training;

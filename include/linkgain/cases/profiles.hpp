@@ -18,12 +18,13 @@ class App;
 namespace linkgain {
 
 /// What `linkgain run --profile` measures.
-enum class Profile { quick, standard, bridge, full, node, soak };
+enum class Profile { quick, standard, bridge, inference, full, node, soak };
 
 template <>
 inline constexpr auto kNames<Profile> = names<Profile>("profile", {{Profile::quick, "quick"},
                                                                    {Profile::standard, "default"},
                                                                    {Profile::bridge, "bridge"},
+                                                                   {Profile::inference, "inference"},
                                                                    {Profile::full, "full"},
                                                                    {Profile::node, "node"},
                                                                    {Profile::soak, "soak"}});

@@ -43,6 +43,7 @@ struct AskedFor {
   bool patterns = false;
   bool buffers = false;
   bool kernels = false;
+  bool hidden = false;
   std::vector<std::string_view> training;  ///< the options that set TrainingSelection
 };
 
@@ -60,6 +61,9 @@ struct Selection {
   /// that always have one, by the pattern ring: ranks 0 and 1 where absent.
   std::optional<Pair> pair;
   std::vector<int> roots{0};
+  /// Rows of so many elements, of the product and the norm between which an operation stands; 0:
+  /// between none.
+  std::vector<int> hidden{0};
   std::vector<Buffers> buffers{Buffers::plain};
   /// Our own kernels, where has_kernel(): false for the library's operation, true for the kernel.
   std::vector<bool> kernels{false};
@@ -74,7 +78,8 @@ struct Selection {
 
 /// Returns the cases of the selections in order, without repetition. Parameters that an operation
 /// lacks do not multiply its cases. Sizes of an operation that splits them over the ranks are
-/// rounded down to whole elements for each, as nccl-tests does; those that hold none are left out.
+/// rounded down to whole elements for each, as nccl-tests does, and to whole rows where they stand
+/// between a product and a norm; those that hold none are left out.
 /// Throws UsageError where nothing is left of a curve so, a case is invalid, `backend` lacks it, or
 /// a pair, a root or a parameter was asked for that none of the operations has.
 std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, BackendKind backend);

@@ -30,7 +30,7 @@ struct ProductShape {
   kernels::TrainingPrecision precision = kernels::TrainingPrecision::fp32;
   DataType result = DataType::float32;  ///< float32, or bfloat16 with bf16
   bool has_bias = false;                ///< adds a row of `columns` elements to each row
-  bool adds = false;                    ///< to what the result has, a float32
+  bool adds = false;                    ///< to what the result has
 
   /// Counts additions and multiplications.
   double operations() const {

@@ -31,6 +31,10 @@ class Operation {
   /// this rank, absent where the rank takes no part. The caller has all ranks pass a barrier first.
   std::optional<Seconds> time_batch(std::int64_t operations) { return do_time_batch(operations); }
 
+  /// Returns what the last time_batch() took this rank in all; absent where its time is all that it
+  /// took. An operation that stands between others is timed with and without it.
+  std::optional<Seconds> busy_time() const { return do_busy_time(); }
+
   /// Runs `operations` (a multiple of granularity()) back to back and returns when this rank's are
   /// done: for the caller's own clock.
   void run(std::int64_t operations) { do_run(operations); }
@@ -63,6 +67,7 @@ class Operation {
   virtual void do_release() {}
   virtual void do_warm_up() = 0;
   virtual std::optional<Seconds> do_time_batch(std::int64_t operations) = 0;
+  virtual std::optional<Seconds> do_busy_time() const { return std::nullopt; }
   virtual void do_run(std::int64_t operations) = 0;
   virtual Verification do_verify(Spoil spoil) = 0;
   virtual std::optional<std::int64_t> do_fixed_batch() const { return std::nullopt; }

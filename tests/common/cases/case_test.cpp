@@ -84,7 +84,7 @@ std::vector<Case> every_form(Case base) {
 TEST(ParseCaseName, IsTheInverseOfCaseName) {
   int seen = 0;
   for (const OperationKind operation : kOperations) {
-    if (!has_type(operation)) continue;  // memory_operations_test and training_parameters_test
+    if (!calls_library(operation)) continue;  // memory_operations_test and training_parameters_test
     for (const DataType type : kValues<DataType>) {
       for (const std::int64_t elements : {1, 250, 1 << 20}) {
         for (const int ranks : {2, 3, 1024}) {
@@ -164,6 +164,17 @@ TEST(ParseCaseName, RefusesOtherNames) {
 
 TEST(ParseCaseName, RefusesWhatMemoryAndProgramsLack) {
   Situations answers;
+  answers.about("a product and a norm around it");
+  answers.refuse_each(
+      {"all_reduce/bfloat16/sum/8KiB/np2/graph/hidden=0",
+       "all_reduce/bfloat16/sum/8KiB/np2/graph/hidden=100",
+       "all_reduce/bfloat16/sum/6KiB/np2/graph/hidden=4096",
+       "all_reduce/bfloat16/sum/8KiB/np2/hidden=4096",
+       "all_reduce/float32/sum/16KiB/np2/graph/hidden=4096",
+       "all_reduce/bfloat16/max/8KiB/np2/graph/hidden=4096",
+       "all_reduce/bfloat16/sum/8KiB/np2/inplace/graph/hidden=4096",
+       "send_recv/bfloat16/8KiB/np2/graph/hidden=4096", "product_norm/bfloat16/8KiB/np2/graph"},
+      parse_case_name);
   answers.about("work on memory");
   answers.refuse_each(
       {"copy_push/float16/1KiB/np2", "copy_pull/1KiB/np2/graph", "one_to_all/1KiB/np2/registered",
@@ -285,6 +296,7 @@ TEST(CaseForms, StandInTheNameInTheOneOrder) {
 TEST(CaseForms, AreReadBack) {
   for (const OperationKind operation : kOperations) {
     if (is_training(operation)) continue;  // training_parameters_test has their names
+    if (operation == OperationKind::product_norm) continue;
     for (const Buffers buffers : kValues<Buffers>) {
       for (const int root : {0, 1, 3}) {
         for (const bool kernel : {false, true}) {
@@ -302,10 +314,22 @@ TEST(CaseForms, AreReadBack) {
 
 TEST(CaseForms, AreAccepted) {
   for (const char* name :
-       {"ping_pong/float32/8B/np2/pair=1-0", "all_gather/float32/24B/np3",
-        "broadcast/float32/16B/np3", "alltoall/float32/1KiB/np2/inplace" /* in older records */}) {
-    EXPECT_NO_THROW(parse_case_name(name)) << name;
+       {"all_reduce/bfloat16/sum/8KiB/np2/graph/hidden=4096",
+        "all_reduce/bfloat16/sum/8KiB/np2/graph/hidden=4096/symmetric",
+        "all_reduce/bfloat16/sum/8KiB/np2/graph/hidden=4096/kernel",
+        "product_norm/bfloat16/64MiB/np8/graph/hidden=8192", "ping_pong/float32/8B/np2/pair=1-0",
+        "all_gather/float32/24B/np3", "broadcast/float32/16B/np3",
+        "alltoall/float32/1KiB/np2/inplace" /* in older records */}) {
+    EXPECT_EQ(case_name(parse_case_name(name)), name);
   }
+}
+
+TEST(CaseForms, AProductBeforeAnOperationIsARanksPartOfADecoders) {
+  const Case c = parse_case_name("all_reduce/bfloat16/sum/512KiB/np2/graph/hidden=4096");
+  EXPECT_EQ(c.tokens(), 64);
+  EXPECT_EQ(product_inner(c), 7168);
+  EXPECT_EQ(product_inner(parse_case_name("product_norm/bfloat16/512KiB/np3/graph/hidden=4096")),
+            4784);
 }
 
 TEST(CaseForms, ASplitSizeHasWholeElementsForEveryRank) {

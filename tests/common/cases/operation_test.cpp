@@ -51,6 +51,7 @@ TEST(Operations, HaveWhatTheyHave) {
   EXPECT_THAT(those(goes_to_root), ElementsAre("gather", "all_to_one"));
   EXPECT_THAT(those(comes_from_root), ElementsAre("scatter", "one_to_all"));
   EXPECT_THAT(those(is_exchange), ElementsAre("alltoall", "gather", "scatter"));
+  EXPECT_THAT(those(has_hidden), ElementsAre("all_reduce", "product_norm"));
   EXPECT_THAT(those(has_algorithm),
               ElementsAre("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"));
 }
@@ -65,10 +66,13 @@ TEST(Operations, OnMemoryAreNoCallsOfALibrary) {
     EXPECT_NE(has_type(operation), works_on_memory(operation) || is_training(operation))
         << name_of(operation);
     EXPECT_EQ(is_local(operation), operation == OperationKind::host_to_device ||
-                                       operation == OperationKind::device_to_host);
-    EXPECT_EQ(moves_its_size(operation),
-              operation != OperationKind::load_latency && operation != OperationKind::gpt2_step);
+                                       operation == OperationKind::device_to_host ||
+                                       operation == OperationKind::product_norm);
   }
+  EXPECT_THAT(those([](OperationKind each) { return !moves_its_size(each); }),
+              ElementsAre("load_latency", "product_norm", "gpt2_step"));
+  EXPECT_THAT(those([](OperationKind each) { return has_type(each) && !calls_library(each); }),
+              ElementsAre("product_norm"));
 }
 
 TEST(Operations, AProgramHasNothingOfTheirs) {

@@ -408,6 +408,41 @@ TEST(BuffersOfCases, MultiplyEveryOperation) {
                           "send_recv/float32/1KiB/np2/graph/symmetric"));
 }
 
+TEST(Hidden, PutsAnAllReduceBetweenAProductAndANormByGraph) {
+  Selection selection = of(OperationKind::all_reduce, "8K,12K,4M");
+  selection.operations = {OperationKind::all_reduce, OperationKind::product_norm};
+  selection.types = {DataType::bfloat16};
+  selection.kernels = {false, true};
+  selection.hidden = {4096};
+  EXPECT_THAT(names_of(expand({selection}, 2, BackendKind::nccl)),
+              ElementsAre("all_reduce/bfloat16/sum/8KiB/np2/graph/hidden=4096",
+                          "all_reduce/bfloat16/sum/4MiB/np2/graph/hidden=4096",
+                          "all_reduce/bfloat16/sum/8KiB/np2/graph/hidden=4096/kernel",
+                          "all_reduce/bfloat16/sum/4MiB/np2/graph/hidden=4096/kernel",
+                          "product_norm/bfloat16/8KiB/np2/graph/hidden=4096",
+                          "product_norm/bfloat16/4MiB/np2/graph/hidden=4096"))
+      << "of whole rows";
+  EXPECT_THROW(expand({selection}, 2, BackendKind::mpi), UsageError);
+  selection.types = {DataType::float32};
+  EXPECT_THROW(expand({selection}, 2, BackendKind::nccl), UsageError);
+}
+
+TEST(InferenceProfile, HasEverySizeInADecoderAndBackToBack) {
+  const std::vector<Case> cases = cases_of(Profile::inference, BackendKind::nccl, 2);
+  for (const bool kernel : {false, true}) {
+    for (const bool in_decoder : {false, true}) {
+      std::set<Bytes> sizes;
+      for (const Case& c : cases) {
+        const bool is_one = c.operation == OperationKind::all_reduce && c.kernel == kernel;
+        if (is_one && (c.hidden != 0) == in_decoder) sizes.insert(c.size);
+      }
+      EXPECT_THAT(sizes, SizeIs(15));
+      EXPECT_EQ(*sizes.begin(), Bytes{4096});
+      EXPECT_EQ(*sizes.rbegin(), Bytes{64 << 20});
+    }
+  }
+}
+
 TEST(PingPong, HasItsPairAlways) {
   Selection selection = of(OperationKind::ping_pong, "8");
   EXPECT_THAT(names_of(expand({selection}, 4, BackendKind::nccl)),
@@ -423,7 +458,7 @@ TEST(FullProfile, HasEveryOperationInEveryForm) {
     const bool gpu = backend == BackendKind::nccl;
     const std::vector<Case> cases = expand(plan_of(Profile::full, backend).selections, 2, backend);
     for (const OperationKind operation : kOperations) {
-      if (!has_type(operation)) continue;
+      if (!calls_library(operation)) continue;
       std::set<DataType> types;
       std::set<Reduction> reductions;
       std::set<bool> in_place;
@@ -461,7 +496,7 @@ TEST(FullProfile, HoldsOnAnyNumberOfRanks) {
 
 TEST(UsualSelection, IsASizeSweepOfEachOperation) {
   for (const OperationKind operation : kOperations) {
-    const bool memory = works_on_memory(operation);
+    const bool memory = works_on_memory(operation) || operation == OperationKind::product_norm;
     const BackendKind backend = memory ? BackendKind::nccl : BackendKind::mpi;
     const Selection selection = usual_selection(operation, backend);
     EXPECT_THAT(selection.operations, ElementsAre(operation));

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "data_mapping.hpp"
 #include "linkgain/cases/backend.hpp"
+#include "linkgain/runtime/data_mapping.hpp"
 #include "linkgain/runtime/fault.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "data_mapping.hpp"
 #include "kernels/verify/pattern.hpp"
 #include "linkgain/record/record.hpp"
+#include "linkgain/runtime/data_mapping.hpp"
 
 namespace linkgain {
 

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "backends.hpp"
-#include "data_mapping.hpp"
 #include "kernels/verify/pattern.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
+#include "linkgain/runtime/data_mapping.hpp"
 #include "linkgain/runtime/mpi_library.hpp"
 #include "mpi/host_check.hpp"
 #include "mpi/mpi_calls.hpp"

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "data_mapping.hpp"
 #include "library_calls.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/runtime/data_mapping.hpp"
 #include "linkgain/runtime/mpi_library.hpp"
 
 namespace linkgain {

@@ -8,9 +8,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backends.hpp"
+#include "decoder_calls.hpp"
 #include "device_operation.hpp"
 #include "kernels/timing/warm_up.hpp"
 #include "linkgain/base/errors.hpp"
@@ -112,13 +114,26 @@ void require_path(const Session& session, const RankWorld& world) {
   }
 }
 
+/// Requires that sums over symmetric memory are right in this NCCL, where a model would rely on
+/// them.
+void require_right_sums(const Case& c) {
+  constexpr int kFirst = 22807;
+  if (c.hidden == 0 || c.buffers != Buffers::symmetric || nccl().version() >= kFirst) return;
+  throw MachineError(
+      fmt::format("NCCL {} may give wrong sums of small messages in symmetric memory",
+                  nccl_library_version()),
+      "update to NCCL 2.28.7 or later");
+}
+
 /// Returns what a case launches: NCCL's call, our own kernel, or work on memory by the path that
 /// there is. Local to the rank. Throws MachineError where ranks or settings leave our own work no
 /// path, and what the calls throw.
 std::unique_ptr<DeviceCall> make_device_call(const Case& c, const BufferPlan& plan,
                                              const NcclContext& context, Session& session,
                                              const RankWorld& world) {
+  if (c.operation == OperationKind::product_norm) return make_product_norm(c, plan, context);
   if (is_local(c.operation)) return make_host_transfer(c, plan, context);
+  require_right_sums(c);
   if (!is_own_work(c)) return make_nccl_call(c, plan, context);
   require_path(session, world);
   if (c.operation == OperationKind::latency) {
@@ -193,8 +208,9 @@ class NcclBackend : public Backend {
                                      const std::optional<Rotation>& rotation) override {
     const NcclContext context{communicator_.get(), session_.rank(), &stream_, &timer_, &waits_};
     const BufferPlan plan = plan_buffers(c, world_.cache, rotation);
-    return make_device_operation(c, plan, context,
-                                 make_device_call(c, plan, context, session_, world_));
+    std::unique_ptr<DeviceCall> call = make_device_call(c, plan, context, session_, world_);
+    if (uses_link(c) && c.hidden != 0) call = put_in_decoder(c, plan, context, std::move(call));
+    return make_device_operation(c, plan, context, std::move(call));
   }
 
   std::unique_ptr<TrainingCommunication> do_open_training_communication(

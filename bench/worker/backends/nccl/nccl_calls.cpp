@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "data_mapping.hpp"
 #include "library_calls.hpp"
 #include "linkgain/record/record.hpp"
+#include "linkgain/runtime/data_mapping.hpp"
 #include "nccl/api.hpp"
 #include "nccl/nccl_buffer.hpp"
 #include "slot_pools.hpp"
@@ -218,6 +218,7 @@ class NcclDeviceCall : public DeviceCall {
     linkgain::enqueue(call_, slots_.input(slot), slots_.output(slot));
   }
 
+  void* do_input(std::int64_t slot) const override { return slots_.input(slot); }
   void* do_output(std::int64_t slot) const override { return slots_.output(slot); }
   void do_fill(const kernels::Pattern& pattern) override { slots_.fill(pattern, stream_); }
   std::string do_form() const override {

@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
-#include "data_mapping.hpp"
 #include "kernels/copy/copy.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/stream.hpp"
+#include "linkgain/runtime/data_mapping.hpp"
 #include "peer/memory.hpp"
 #include "peer/peer_calls.hpp"
 #include "slot_pools.hpp"

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "data_mapping.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/stream.hpp"
+#include "linkgain/runtime/data_mapping.hpp"
 #include "peer/memory.hpp"
 #include "peer/peer_calls.hpp"
 

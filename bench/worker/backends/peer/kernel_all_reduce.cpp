@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "data_mapping.hpp"
 #include "device_operation.hpp"
 #include "kernels/all_reduce/all_reduce.hpp"
 #include "linkgain/cases/buffer_plan.hpp"
 #include "linkgain/gpu/device.hpp"
 #include "linkgain/gpu/errors.hpp"
+#include "linkgain/runtime/data_mapping.hpp"
 #include "nccl/batch_timer.hpp"
 #include "peer/memory.hpp"
 #include "peer/peer_calls.hpp"
@@ -72,6 +72,7 @@ class KernelAllReduce : public DeviceCall {
     }
   }
 
+  void* do_input(std::int64_t slot) const override { return pools_.own().input(slot); }
   void* do_output(std::int64_t slot) const override { return pools_.own().output(slot); }
 
   void do_fill(const kernels::Pattern& pattern) override {

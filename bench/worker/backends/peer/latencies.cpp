@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "data_mapping.hpp"
 #include "kernels/latency/latency.hpp"
 #include "linkgain/gpu/buffer.hpp"
 #include "linkgain/gpu/errors.hpp"
+#include "linkgain/runtime/data_mapping.hpp"
 #include "nccl/api.hpp"
 #include "peer/memory.hpp"
 #include "peer/peer_calls.hpp"

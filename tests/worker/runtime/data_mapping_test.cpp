@@ -1,4 +1,4 @@
-#include "data_mapping.hpp"
+#include "linkgain/runtime/data_mapping.hpp"
 
 #include <gmock/gmock.h>
 

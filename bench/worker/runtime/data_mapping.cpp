@@ -1,4 +1,4 @@
-#include "data_mapping.hpp"
+#include "linkgain/runtime/data_mapping.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -200,6 +200,7 @@ std::vector<ExpectedPart> expected_parts(const Case& c, int rank) {
       return {{.count = all, .source = c.root}};
     case OperationKind::host_to_device:
     case OperationKind::device_to_host:
+    case OperationKind::product_norm:
       return {{.count = all, .source = rank}};
     case OperationKind::load_latency:
     case OperationKind::gpt2_step:
