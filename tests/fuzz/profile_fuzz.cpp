@@ -3,7 +3,7 @@
 
 #include "fuzz_target.hpp"
 #include "linkgain/cases/option_parsers.hpp"
-#include "linkgain/cases/profiles.hpp"
+#include "linkgain/plan/option_file.hpp"
 
 namespace linkgain {
 namespace {

@@ -22,6 +22,7 @@
 #include "linkgain/cases/profiles.hpp"
 #include "linkgain/gpt2/token_file.hpp"
 #include "linkgain/jobs/launcher.hpp"
+#include "linkgain/plan/option_file.hpp"
 #include "linkgain/plan/site.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/recorded_variables.hpp"

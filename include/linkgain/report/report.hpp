@@ -40,11 +40,6 @@ Document nvlink_traffic_section(const RunSummary& summary);
 /// where the record has no training.
 Document training_section(const RunSummary& summary);
 
-/// Makes such a section of all-reduces between a product and a norm: what one takes by NCCL and by
-/// our kernels, what a step of 32 and of 80 layers waits for them, and where one way becomes faster
-/// than another. Empty where the record has none.
-Document inference_section(const RunSummary& summary);
-
 /// Makes one table per curve with a row per size: every variant's time and bus bandwidth, the
 /// speed-up with its 95 % interval, less time, and marks. Below it stand the curve's steps
 /// (find_steps()) and what the marks mean; of a curve of our own kernel how many times longer

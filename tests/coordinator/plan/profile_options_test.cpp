@@ -6,6 +6,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/profiles.hpp"
+#include "linkgain/plan/option_file.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "linkgain/plan/site.hpp"
 #include "support/golden.hpp"

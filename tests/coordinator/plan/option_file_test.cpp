@@ -1,3 +1,5 @@
+#include "linkgain/plan/option_file.hpp"
+
 #include <gmock/gmock.h>
 
 #include <CLI/CLI.hpp>
@@ -6,7 +8,6 @@
 #include <vector>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/cases/profiles.hpp"
 #include "support/scratch_folder.hpp"
 #include "support/situations.hpp"
 

@@ -1,3 +1,5 @@
+#include "linkgain/summary/inference_tables.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/report/report.hpp"
-#include "linkgain/tables/document.hpp"
 #include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {
@@ -27,7 +27,7 @@ struct Way {
 constexpr Way kNccl{};
 
 /// Sums of one size: of so many tokens' rows.
-struct Row {
+struct SumRow {
   int hidden = 0;
   std::int64_t tokens = 0;
   std::map<Way, Seconds> times;
@@ -38,7 +38,7 @@ struct Row {
   }
 };
 
-using Rows = std::map<Bytes, Row>;
+using Rows = std::map<Bytes, SumRow>;
 
 /// Returns what may be shown of a variant: a time, and not of wrong data.
 std::optional<Seconds> shown_time(const VariantSummary& variant) {
@@ -52,7 +52,7 @@ Rows rows_of(const RunSummary& summary) {
     if (c.operation != OperationKind::all_reduce || (c.hidden != 0) != in_decoder) return;
     if (c.type != DataType::bfloat16 || c.launch != LaunchMode::graph) return;
     if (!in_decoder && !rows.contains(c.size)) return;
-    Row& row = rows[c.size];
+    SumRow& row = rows[c.size];
     if (in_decoder) row.hidden = c.hidden;
     if (in_decoder) row.tokens = c.tokens();
     for (std::size_t i = 0; i < each.variants.size(); ++i) {
@@ -72,7 +72,7 @@ std::string microseconds(std::optional<Seconds> time) {
 
 /// Returns what a step waits for sums, two a layer.
 std::string milliseconds(std::optional<Seconds> time, int layers) {
-  return time ? fmt::format("{:.3g}", 2e3 * layers * time->value) : "";
+  return time ? fmt::format("{:.2f}", 2e3 * layers * time->value) : "";
 }
 
 struct WayColumn {

@@ -1,9 +1,10 @@
+#include "linkgain/summary/inference_tables.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "linkgain/cases/profiles.hpp"
 #include "linkgain/cases/selection.hpp"
-#include "linkgain/report/report.hpp"
 #include "support/golden.hpp"
 #include "support/sample_records.hpp"
 
@@ -40,7 +41,7 @@ TEST(InferenceSection, ShowsNoTimeOfWrongData) {
   Record record = inference_record();
   std::erase_if(record.cases, [](const CaseResult& result) { return result.definition.kernel; });
   for (CaseResult& result : record.cases) {
-    result.variants[0].verification = Verification{.checked = 8, .wrong = 1};
+    result.variants[0].verification = Verification{.checked = 8, .wrong = 1, .first_wrong = {}};
   }
   EXPECT_THAT(to_markdown(inference_section(RunSummary(record))),
               testing::Not(testing::HasSubstr("faster")));
