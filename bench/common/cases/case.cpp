@@ -119,8 +119,8 @@ void validate_hidden(const Case& c) {
   }
   if (!has_hidden(c.operation)) refuse("does not stand between a product and a norm");
   if (c.hidden < kLeastHidden || c.hidden > kMostHidden || c.hidden % kLeastHidden != 0) {
-    throw UsageError(fmt::format("hidden={}: a multiple of {} up to {}", c.hidden, kLeastHidden,
-                                 kMostHidden));
+    throw UsageError(
+        fmt::format("hidden={}: a multiple of {} up to {}", c.hidden, kLeastHidden, kMostHidden));
   }
   if (c.type != DataType::bfloat16) refuse("stands between a product and a norm in bfloat16 alone");
   if (c.reduction != Reduction::sum) refuse("is a sum there");

@@ -234,9 +234,9 @@ int parse_hidden(std::string_view text) {
   if (hidden && *hidden >= kLeastHidden && *hidden <= kMostHidden && *hidden % kLeastHidden == 0) {
     return *hidden;
   }
-  throw UsageError(fmt::format("--hidden '{}' is no multiple of {} up to {}", text, kLeastHidden,
-                               kMostHidden),
-                   "give the length of a model's rows, as 4096,8192");
+  throw UsageError(
+      fmt::format("--hidden '{}' is no multiple of {} up to {}", text, kLeastHidden, kMostHidden),
+      "give the length of a model's rows, as 4096,8192");
 }
 
 /// Returns the sizes that decoders send: of these rows for 1, 8 and 64 sequences and for prompts.

@@ -179,8 +179,8 @@ Document inference_section(const RunSummary& summary) {
   Document document;
   document.heading("Sums of a language model");
   document.paragraph(
-      "What an all-reduce in bfloat16 adds between a matrix product and a norm, and the sums of a "
-      "step of a model that is split over these GPUs: a token of each sequence, or a prompt.");
+      "What an all-reduce in bfloat16 adds between a matrix product and a norm. A step of a model "
+      "that is split over these GPUs has two a layer, for a token of each sequence or a prompt.");
   document.table(times_table(rows, variants));
   document.table(steps_table(rows, variants));
   const std::string first = "NCCL with " + variants.front();

@@ -44,7 +44,7 @@ struct BufferPlan {
   int operations_per_graph = 0;  ///< 0: not launched as a graph
   /// Copies of the weights of the product before an operation, in turn; 0: no product.
   std::int64_t weights = 0;
-  bool cold = false;             ///< a slot is used again only after twice the cache, on all ranks
+  bool cold = false;  ///< a slot is used again only after twice the cache, on all ranks
   /// In the memory of GPUs slots begin this many bytes apart at least.
   std::int64_t least_stride = 0;
 
@@ -69,8 +69,9 @@ struct Rotation {
 /// Warm slots of small operations are distributed over a pool of 64 MiB: a time that depends on
 /// where in a GPU's memory its buffers lie is then that of many places, not of one. Where ranks
 /// differ too much (a gather over more than eight), the pools of the largest decide how many slots
-/// there are. Weights are read cold: their copies hold twice the cache. `fixed` overrides the choice of slots, which then lie side by side. No choice depends
-/// on the variant, nor on who works on the slots.
+/// there are. Weights are read cold: their copies hold twice the cache. `fixed` overrides the
+/// choice of slots, which then lie side by side. No choice depends on the variant, nor on who works
+/// on the slots.
 BufferPlan plan_buffers(const Case& c, Bytes cache, const std::optional<Rotation>& fixed = {});
 
 /// Returns bytes of the weights of one product, and of what it multiplies them with; 0 where the

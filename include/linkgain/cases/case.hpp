@@ -105,10 +105,10 @@ struct Case {
 
 /// Returns the name used in records, reports and as Google Benchmark name:
 /// `operation/type/reduction/size/npN` and then, only where not the default, `/inplace`, `/graph`,
-/// `/hidden=4096`, `/allocated`, `/registered` or `/symmetric`, `/root=1`, `/kernel`, `/pair=0-1`, `/both`. A field
-/// that the operation lacks is left out. gpt2_step/fp32/gpt2/np2 has precision and model instead of
-/// type and size, and behind the ranks what trailing_text() says. A program's is exec/METRIC, then
-/// /higher where more of it is better and, on an axis, /LOAD=8.
+/// `/hidden=4096`, `/allocated`, `/registered` or `/symmetric`, `/root=1`, `/kernel`, `/pair=0-1`,
+/// `/both`. A field that the operation lacks is left out. gpt2_step/fp32/gpt2/np2 has precision and
+/// model instead of type and size, and behind the ranks what trailing_text() says. A program's is
+/// exec/METRIC, then /higher where more of it is better and, on an axis, /LOAD=8.
 std::string case_name(const Case& c);
 
 /// Returns the name without its size: what cases of one curve share.
@@ -128,16 +128,17 @@ bool has_kernel(const Case& c);
 /// operation.
 bool is_own_work(const Case& c);
 
-/// Returns the inner length of the matrix product before an operation that has hidden: a rank's part
-/// of a decoder's down-projection, whose weights are hidden × 3.5 hidden (Llama 3's 8B), in whole
-/// lines of 16 bytes. The product is tokens × hidden, of bfloat16.
+/// Returns the inner length of the matrix product before an operation that has hidden: a rank's
+/// part of a decoder's down-projection, whose weights are hidden × 3.5 hidden (Llama 3's 8B), in
+/// whole lines of 16 bytes. The product is tokens × hidden, of bfloat16.
 std::int64_t product_inner(const Case& c);
 
 /// Returns whether anything goes from GPU to GPU; else every variant does the same.
 bool uses_link(const Case& c);
 
 /// Returns what a size must be a multiple of: one element, times the ranks where the operation
-/// splits it; a row where it has hidden; 16 bytes of copies, 8 of latency, a line of 128 of load_latency.
+/// splits it; a row where it has hidden; 16 bytes of copies, 8 of latency, a line of 128 of
+/// load_latency.
 std::int64_t size_granule(const Case& c);
 
 /// Throws UsageError where the parameters contradict each other: a size that is no multiple of

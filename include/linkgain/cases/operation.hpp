@@ -90,8 +90,8 @@ bool is_training(OperationKind operation);
 /// metrics.
 bool is_program(OperationKind operation);
 
-/// Returns whether it can stand between a matrix product and a norm, as in a decoder: all_reduce; or
-/// is those two alone: product_norm.
+/// Returns whether it can stand between a matrix product and a norm, as in a decoder: all_reduce;
+/// or is those two alone: product_norm.
 bool has_hidden(OperationKind operation);
 
 /// Returns whether it stays within a GPU and its host: every variant then does the same.
