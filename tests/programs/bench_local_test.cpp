@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "harmed_run.hpp"
+#include "nccl_tests_table.hpp"
 #include "redirection.hpp"
 
 /// Ranks that linkgain-bench starts itself, on the GPUs of the NVML double, and linkgain-bench
@@ -25,6 +26,10 @@ class BenchLocal : public testing::Test {
     return request;
   }
 
+  static std::size_t rows_of(const Outcome& outcome) {
+    return parse_nccl_tests_table(outcome.output).rows.size();
+  }
+
   /// Returns a job whose ranks have all begun and go on.
   static void await_ranks(Program& program) {
     ASSERT_TRUE(comes_true([&] { return benches(program, true).size() == 2; }, 60.0));
@@ -36,10 +41,19 @@ class BenchLocal : public testing::Test {
 TEST_F(BenchLocal, EndsWithTheStatusOfItsRanks) {
   const Outcome outcome = with_status(0, run_program(request("")));
   EXPECT_THAT(outcome.output, HasSubstr("#  Rank  1 "));
+  EXPECT_EQ(rows_of(outcome), 1U);
   EXPECT_EQ(run_program(request("", {"--only", "gpt2_step"})).status, 2);
   ProgramRequest slow = request("");
   slow.environment["NCCL_TESTS_MIN_BW"] = "1e9";
   EXPECT_EQ(run_program(slow).status, 1);
+}
+
+TEST_F(BenchLocal, RefusesWhereNoSizeFits) {
+  ProgramRequest small = request("");
+  small.environment["LINKGAIN_NVML_SCENARIO"] = "little-memory";
+  const Outcome refused = with_status(3, run_program(small));
+  EXPECT_THAT(refused.error, testing::AllOf(HasSubstr("no size fits"), HasSubstr("1.0 GiB")));
+  EXPECT_EQ(refused.output, "");
 }
 
 TEST_F(BenchLocal, NamesARankThatDiesAndEndsTheOthers) {
@@ -88,14 +102,16 @@ TEST_F(BenchLocal, AreTwelveJobsOfEightRanksAtOnce) {
   std::deque<Program> jobs;
   for (int job = 0; job < kJobs; ++job) {
     ProgramRequest one = request(job % 3 == 0 ? "die@5/start" : "");
-    one.arguments = {BENCH_DOUBLE, "-g", "8", "-b", "8", "-e", "64K", "-n", "20"};
+    one.arguments = {BENCH_DOUBLE, "-g", "8", "-b", "8", "-e", "64K", "-f", "2", "-n", "20"};
     one.environment["LINKGAIN_NVML_SCENARIO"] = "h200x8";
     jobs.emplace_back(one);
   }
   for (int job = 0; job < kJobs; ++job) {
     Program& one = jobs[static_cast<std::size_t>(job)];
     const Outcome outcome = one.finish();
-    EXPECT_EQ(outcome.status, job % 3 == 0 ? 128 + SIGKILL : 0) << outcome.error;
+    const bool dies = job % 3 == 0;
+    EXPECT_EQ(outcome.status, dies ? 128 + SIGKILL : 0) << outcome.error;
+    EXPECT_EQ(rows_of(outcome), dies ? 0U : 14U);
     EXPECT_THAT(one.processes(), IsEmpty());
   }
 }

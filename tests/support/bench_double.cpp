@@ -22,6 +22,7 @@ class BackendDouble : public test::SteadyBackend {
     gpu_.compute_capability = "9.0";
     gpu_.name = device->name().value_or("");
     gpu_.pci_bus_id = device->pci_bus_id().value_or("");
+    gpu_.memory_bytes = device->memory_bytes().value();
   }
 
  private:

@@ -22,6 +22,7 @@
 /// | rtx4090             | 2 x RTX 4090  | PHB    | no NVLink, no P2P                             |
 /// | rtx4090-p2p         | 2 x RTX 4090  | PHB    | the same, but a patched driver grants P2P     |
 /// | no-nvlink, phb      | 2 x L4        | PHB    | no NVLink ("Not Supported"), no P2P           |
+/// | little-memory       | 2 x L4        | PHB    | the same, but 1 GiB of memory                 |
 /// | nvlink-count-0      | 2 x L4        | PHB    | the same, but field 91 answers 0              |
 /// | one-link-down       | 2 x H200      | NV17   | link 0 of each is down                        |
 /// | p2p-refused         | 2 x RTX 3090  | NV4    | links active, reads and writes refused        |

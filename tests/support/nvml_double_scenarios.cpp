@@ -73,6 +73,11 @@ constexpr Model kL4{.name = "NVIDIA L4",
                     .application_clock = 2040,
                     .most_custom_boost_clock = 2040};
 
+constexpr Model with_memory(Model model, unsigned long long memory) {
+  model.memory = memory;
+  return model;
+}
+
 /// Makes GPUs that cannot reach each other's memory.
 constexpr Scenario no_p2p(std::string_view name, const Model& model, int link_down = kNone) {
   Scenario scenario{.name = name, .model = model, .link_down = link_down};
@@ -112,6 +117,7 @@ constexpr std::array kScenarios{
     Scenario{.name = "rtx4090-p2p", .model = kRtx4090, .p2p_nvlink = P2pStatus::not_supported},
     no_p2p("no-nvlink", kL4),
     no_p2p("phb", kL4),
+    no_p2p("little-memory", with_memory(kL4, 1ULL << 30)),
     with_fields(no_p2p("nvlink-count-0", kL4), Fields::zero_links),
     Scenario{.name = "one-link-down", .link_down = 0},
     Scenario{.name = "one-link-unreadable", .link_unreadable = 3},

@@ -102,9 +102,7 @@ Cells speed_up_cells(const CaseComparison& each, double tolerance) {
 
 /// Lets rows become one that would say no more than their verdict and reason.
 std::string alike_key(const CaseComparison& each) {
-  const bool has_values =
-      each.verdict != Verdict::missing && each.verdict != Verdict::not_comparable;
-  if (has_values) return {};
+  if (has_compared_times(each)) return {};
   return fmt::format("{}\n{}\n{}", name_of(each.verdict), each.variant, reason_text(each));
 }
 

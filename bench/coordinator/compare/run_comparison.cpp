@@ -249,6 +249,10 @@ bool has_common_case(const RunComparison& comparison) {
   });
 }
 
+bool has_compared_times(const CaseComparison& each) {
+  return each.verdict != Verdict::missing && each.verdict != Verdict::not_comparable;
+}
+
 bool has_wrong_side(const CaseComparison& each) {
   return (each.before != nullptr && each.before->wrong_data) ||
          (each.after != nullptr && each.after->wrong_data);
@@ -256,7 +260,8 @@ bool has_wrong_side(const CaseComparison& each) {
 
 ExitCode exit_code_of(const RunComparison& comparison) {
   if (std::ranges::any_of(comparison.cases, has_wrong_side)) return ExitCode::wrong_data;
-  return has_common_case(comparison) ? ExitCode::success : ExitCode::inconclusive;
+  return std::ranges::any_of(comparison.cases, has_compared_times) ? ExitCode::success
+                                                                   : ExitCode::inconclusive;
 }
 
 bool was_asked_for(const std::vector<CaseComparison>& cases, const CaseComparison& each) {

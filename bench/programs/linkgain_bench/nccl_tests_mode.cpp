@@ -176,15 +176,22 @@ std::unique_ptr<NcclTestsFile> open_file(Session& session, const std::string& pa
 }
 
 /// Returns the largest size for which every GPU has memory, by nccl-tests' rule: for two buffers,
-/// and for a third with the expected data, beside a reserve. Collective.
+/// and for a third with the expected data, beside a reserve. Collective. Throws MachineError on all
+/// ranks where a GPU has memory for none.
 Bytes largest_size(Session& session, const Backend& backend, const NcclTestsOptions& options) {
   constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-  std::int64_t most = options.largest.value;
-  if (const std::optional<GpuInfo> gpu = backend.gpu()) {
+  const std::int64_t most = make_agreed(session, [&] {
+    const std::optional<GpuInfo> gpu = backend.gpu();
+    if (!gpu) return options.largest.value;
     const std::int64_t sixteenths = divide_up(gpu->memory_bytes, 16 * kGiB);
-    const std::int64_t reserve = std::min<std::int64_t>(sixteenths, 4) * kGiB + kGiB;
-    most = std::min(most, (gpu->memory_bytes - reserve) / (options.checks > 0 ? 3 : 2));
-  }
+    const std::int64_t reserve = std::min<std::int64_t>(sixteenths, 4) + 1;
+    const std::int64_t left = gpu->memory_bytes - reserve * kGiB;
+    if (left > 0) return std::min(options.largest.value, left / (options.checks > 0 ? 3 : 2));
+    throw MachineError(
+        fmt::format("no size fits: {} has {:.1f} GiB of memory, and nccl-tests leaves {} GiB free",
+                    gpu->name, static_cast<double>(gpu->memory_bytes) / kGiB, reserve),
+        "take GPUs with more memory, or leave nccl-tests' flags out: --only all_reduce --sizes 1M");
+  });
   return Bytes{-static_cast<std::int64_t>(session.max(-static_cast<double>(most)))};
 }
 

@@ -52,11 +52,14 @@ RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
 /// Tells whether some case was measured, or to be measured, in both runs.
 bool has_common_case(const RunComparison& comparison);
 
+/// Tells whether the case has a verdict on its times, be it that they decide nothing.
+bool has_compared_times(const CaseComparison& each);
+
 /// Tells whether the case has wrong data before or after.
 bool has_wrong_side(const CaseComparison& each);
 
-/// Returns wrong_data where a case has such on a side; else inconclusive where the runs have no
-/// case in common, else success, whatever differs.
+/// Returns wrong_data where a case has such on a side; else inconclusive where no case has compared
+/// times, else success, whatever differs.
 ExitCode exit_code_of(const RunComparison& comparison);
 
 /// Finds the case that stands for the comparison, null where there is none. The first training that

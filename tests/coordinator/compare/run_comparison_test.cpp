@@ -202,7 +202,7 @@ TEST(CompareRuns, SaysWhyACaseIsNotComparable) {
               AllOf(HasSubstr("nccl"), HasSubstr("mpi")));
 }
 
-TEST(CompareRuns, EndsAsWrongDataWhereASideHasIt) {
+TEST(CompareRuns, EndsByWhatItCouldCompare) {
   const RunFigures good = run_with("a", {timed(kLarge, "p2p", {1.0}), timed(kSmall, "p2p", {1.0})});
   RunFigures bad = good;
   bad.cases[1].no_time = "wrong data";
@@ -216,6 +216,11 @@ TEST(CompareRuns, EndsAsWrongDataWhereASideHasIt) {
   const RunFigures other = run_with("b", {timed("send_recv/float32/1GiB/np2", "p2p", {1.0})});
   EXPECT_EQ(exit_of(good, other), ExitCode::inconclusive);
   EXPECT_EQ(exit_of(bad, other), ExitCode::wrong_data) << "before no case in common";
+  RunFigures skipped = good;
+  skipped.cases[0].no_time = "skipped: no memory";
+  EXPECT_EQ(exit_of(good, skipped), ExitCode::success);
+  skipped.cases[1].no_time = skipped.cases[0].no_time;
+  EXPECT_EQ(exit_of(good, skipped), ExitCode::inconclusive) << "nothing was compared";
 }
 
 TEST(CompareRuns, SelectsOperations) {
