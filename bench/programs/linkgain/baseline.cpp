@@ -9,7 +9,7 @@
 namespace linkgain {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kBaselineFooter =
     "Examples:\n"
     "  linkgain baseline results/node1/record.json -o h200x2.json\n"
     "  linkgain baseline node1/ node2/ node3/ -o h200x2.json --tolerance 3%";
@@ -52,11 +52,11 @@ int carry_out(const BaselineOptions& options) {
   return static_cast<int>(given.left_out.empty() ? ExitCode::success : ExitCode::problem_found);
 }
 
-const Registration kRegistration(Subcommand<BaselineOptions>{
+const Registration kBaselineRegistration(Subcommand<BaselineOptions>{
     "baseline",
     "Create a baseline from one or more runs",
     {ExitCode::problem_found},
-    kFooter,
+    kBaselineFooter,
     {.in_help = 4, .in_list = 5},
     declare,
     carry_out});

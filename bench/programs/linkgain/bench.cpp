@@ -16,7 +16,7 @@
 namespace linkgain {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kBenchFooter =
     "Examples:\n"
     "  linkgain bench --benchmark_filter=all_reduce   Google Benchmark on every GPU\n"
     "  linkgain bench -np 2 -b 8 -e 1G -f 2           nccl-tests' flags and its table";
@@ -59,12 +59,12 @@ int carry_out(const BenchOptions& options) {
                      "check that it is an executable file");
 }
 
-const Registration kRegistration(Subcommand<BenchOptions>{
+const Registration kBenchRegistration(Subcommand<BenchOptions>{
     "bench",
     "Start linkgain-bench on every GPU\nAll other words are linkgain-bench's: see linkgain-bench "
     "--help.",
     {ExitCode::problem_found, ExitCode::machine_cannot, ExitCode::wrong_data, ExitCode::incomplete},
-    kFooter,
+    kBenchFooter,
     {.in_help = 10, .in_list = 10},
     declare,
     carry_out});

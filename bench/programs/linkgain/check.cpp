@@ -17,13 +17,13 @@
 namespace linkgain {
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kCheckDescription =
     "Test a run for regressions against a baseline\n"
     "The check fails if a case fails. It is inconclusive if none fails, but a headline case (of "
     "its operation's largest size) or more than a fifth of all is inconclusive, or one of several "
     "records cannot be read. A run of another kind of machine is refused.";
 
-constexpr const char* kFooter =
+constexpr const char* kCheckFooter =
     "Examples:\n"
     "  linkgain check results/node7/record.json --baseline h200x2.json\n"
     "  linkgain check out/ --baseline h200x2.json --junit check.xml";
@@ -112,11 +112,11 @@ int carry_out(const CheckOptions& options) {
   return static_cast<int>(exit_code_of(result));
 }
 
-const Registration kRegistration(Subcommand<CheckOptions>{
+const Registration kCheckRegistration(Subcommand<CheckOptions>{
     "check",
-    kDescription,
+    kCheckDescription,
     {ExitCode::problem_found, ExitCode::inconclusive},
-    kFooter,
+    kCheckFooter,
     {.in_help = 5, .in_list = 6},
     declare,
     carry_out});

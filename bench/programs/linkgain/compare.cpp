@@ -17,7 +17,7 @@
 namespace linkgain {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kCompareFooter =
     "Examples:\n"
     "  linkgain compare before after      by label: linkgain run --label before\n"
     "  linkgain compare monday.json tuesday.json --metric busbw";
@@ -102,11 +102,11 @@ int carry_out(const CompareCommandOptions& options) {
   return static_cast<int>(exit_code_of(comparison));
 }
 
-const Registration kRegistration(Subcommand<CompareCommandOptions>{
+const Registration kCompareRegistration(Subcommand<CompareCommandOptions>{
     "compare",
     "Compare runs, before and after a change",
     {ExitCode::wrong_data, ExitCode::inconclusive},
-    kFooter,
+    kCompareFooter,
     {.in_help = 6, .in_list = 4},
     declare,
     carry_out});

@@ -211,7 +211,7 @@ void survey_delivery(Survey& survey, Seconds load_time, const Environment& envir
   }
 }
 
-constexpr const char* kFooter =
+constexpr const char* kDoctorFooter =
     "Examples:\n"
     "  linkgain doctor            every check that needs no load\n"
     "  linkgain doctor --load     PCIe links at work too, and copies over NVLink\n"
@@ -386,11 +386,11 @@ int carry_out(const DoctorOptions& options) {
   return static_cast<int>(exit_code_of(diagnosis));
 }
 
-const Registration kRegistration(Subcommand<DoctorOptions>{
+const Registration kDoctorRegistration(Subcommand<DoctorOptions>{
     "doctor",
     "Diagnose GPUs, links and host",
     {ExitCode::problem_found, ExitCode::machine_cannot},
-    kFooter,
+    kDoctorFooter,
     {.in_help = 3, .in_list = 3},
     declare,
     carry_out});

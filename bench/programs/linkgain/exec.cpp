@@ -32,14 +32,14 @@
 namespace linkgain {
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kExecDescription =
     "Run a program of yours with and without P2P\n"
     "Runs the command with each variant in random order, six times each (--rounds), and compares "
     "the times or numbers in the output. The command is run as it stands, without a shell: pipes "
     "need -- sh -c '...'. In it, {variant} and {round} stand for what is being run. Its input is "
     "empty.";
 
-constexpr const char* kFooter =
+constexpr const char* kExecFooter =
     "Examples:\n"
     "  linkgain exec --metric 'train_runtime.*?([0-9.]+)' -- torchrun train.py\n"
     "  linkgain exec --server 'vllm serve M' --ready 'startup complete' -- ./ask.sh";
@@ -338,11 +338,11 @@ int carry_out(const ExecOptions& given) {
   return keep_and_print(record, directory, {options.json, options.color}, watch);
 }
 
-const Registration kRegistration(Subcommand<ExecOptions>{
+const Registration kExecRegistration(Subcommand<ExecOptions>{
     "exec",
-    kDescription,
+    kExecDescription,
     {ExitCode::machine_cannot, ExitCode::wrong_path, ExitCode::incomplete},
-    kFooter,
+    kExecFooter,
     {.in_help = 1, .in_list = 1},
     declare,
     carry_out});

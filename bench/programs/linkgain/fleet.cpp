@@ -16,7 +16,7 @@
 namespace linkgain {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kFleetFooter =
     "Examples:\n"
     "  linkgain fleet results/nodes                 every record below the directory\n"
     "  linkgain fleet nodes/*.json --expect node[001-128] --format csv > fleet.csv\n"
@@ -98,11 +98,11 @@ int carry_out(const FleetCommandOptions& options) {
   return static_cast<int>(exit_code_of(report));
 }
 
-const Registration kRegistration(Subcommand<FleetCommandOptions>{
+const Registration kFleetRegistration(Subcommand<FleetCommandOptions>{
     "fleet",
     "Rank nodes against their peers, slowest first",
     {ExitCode::problem_found, ExitCode::inconclusive},
-    kFooter,
+    kFleetFooter,
     {.in_help = 7, .in_list = 7},
     declare,
     carry_out});

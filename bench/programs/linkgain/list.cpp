@@ -9,7 +9,7 @@
 namespace linkgain {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kListFooter =
     "Examples:\n"
     "  linkgain list                     the runs below results/, the newest first\n"
     "  linkgain list /shared --json";
@@ -51,13 +51,13 @@ int carry_out(const ListOptions& options) {
   return static_cast<int>(exit_code_of(runs));
 }
 
-const Registration kRegistration(Subcommand<ListOptions>{"list",
-                                                         "List the runs in a folder",
-                                                         {ExitCode::problem_found},
-                                                         kFooter,
-                                                         {.in_help = 11, .in_list = 11},
-                                                         declare,
-                                                         carry_out});
+const Registration kListRegistration(Subcommand<ListOptions>{"list",
+                                                             "List the runs in a folder",
+                                                             {ExitCode::problem_found},
+                                                             kListFooter,
+                                                             {.in_help = 11, .in_list = 11},
+                                                             declare,
+                                                             carry_out});
 
 }  // namespace
 }  // namespace linkgain

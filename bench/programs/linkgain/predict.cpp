@@ -27,12 +27,12 @@ inline constexpr auto kNames<ExchangedType> = names<ExchangedType>("type",
 
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kPredictDescription =
     "Predict what a link is worth to a model\n"
     "By arithmetic, from the times of a run's all-reduces: a decoder that the GPUs share by tensor "
     "parallelism, or a training. The machine itself is not needed, and the model is not run.";
 
-constexpr const char* kFooter =
+constexpr const char* kPredictFooter =
     "Examples:\n"
     "  linkgain predict node7 --model llama-3-8b --batch 8 --tokens-per-second 1900\n"
     "  linkgain predict node7 --params 7e9 --step-time 420ms --strategy fsdp --json";
@@ -253,8 +253,13 @@ int carry_out(const PredictOptions& options) {
   return static_cast<int>(ExitCode::success);
 }
 
-const Registration kRegistration(Subcommand<PredictOptions>{
-    "predict", kDescription, {}, kFooter, {.in_help = 9, .in_list = 9}, declare, carry_out});
+const Registration kPredictRegistration(Subcommand<PredictOptions>{"predict",
+                                                                   kPredictDescription,
+                                                                   {},
+                                                                   kPredictFooter,
+                                                                   {.in_help = 9, .in_list = 9},
+                                                                   declare,
+                                                                   carry_out});
 
 }  // namespace
 }  // namespace linkgain

@@ -41,7 +41,7 @@ inline constexpr auto kNames<ReportFormat> = names<ReportFormat>("format",
 
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kReportFooter =
     "Examples:\n"
     "  linkgain report                                    the latest run in results/\n"
     "  linkgain report record.json --format csv > run.csv\n"
@@ -173,13 +173,13 @@ int carry_out(const ReportOptions& options) {
   return static_cast<int>(given.left_out.empty() ? ExitCode::success : ExitCode::problem_found);
 }
 
-const Registration kRegistration(Subcommand<ReportOptions>{"report",
-                                                           "Print the report of a record",
-                                                           {ExitCode::problem_found},
-                                                           kFooter,
-                                                           {.in_help = 8, .in_list = 8},
-                                                           declare,
-                                                           carry_out});
+const Registration kReportRegistration(Subcommand<ReportOptions>{"report",
+                                                                 "Print the report of a record",
+                                                                 {ExitCode::problem_found},
+                                                                 kReportFooter,
+                                                                 {.in_help = 8, .in_list = 8},
+                                                                 declare,
+                                                                 carry_out});
 
 }  // namespace
 }  // namespace linkgain

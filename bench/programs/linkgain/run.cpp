@@ -41,7 +41,7 @@
 namespace linkgain {
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kRunDescription =
     "Benchmark with and without P2P\n"
     "Measures NCCL, copies between GPUs and GPT-2's training step on every GPU, with each variant "
     "in turn and in random order. Prints the speed-up of the first variant with a 95 % interval. "
@@ -50,7 +50,7 @@ constexpr const char* kDescription =
     "allows P2P across the host bridge, too. net uses the network only. Without two GPUs, "
     "--backend mpi measures MPI in CPU memory.";
 
-constexpr const char* kFooter =
+constexpr const char* kRunFooter =
     "Examples:\n"
     "  linkgain run                                    P2P on against off\n"
     "  linkgain run --only all_reduce --sizes 8:1G:x2  all powers of two";
@@ -373,12 +373,12 @@ int carry_out(const RunOptions& given) {
   return keep_and_print(record, directory, {options.json, options.color, told}, watch);
 }
 
-const Registration kRegistration(Subcommand<RunOptions>{
+const Registration kRunRegistration(Subcommand<RunOptions>{
     "run",
-    kDescription,
+    kRunDescription,
     {ExitCode::machine_cannot, ExitCode::wrong_data, ExitCode::wrong_path, ExitCode::incomplete,
      ExitCode::unhealthy},
-    kFooter,
+    kRunFooter,
     {.in_help = 0, .in_list = 0},
     declare,
     carry_out});

@@ -14,7 +14,7 @@
 namespace linkgain {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kTopoFooter =
     "Examples:\n"
     "  linkgain topo                  the matrix of nvidia-smi topo -m, and rates\n"
     "  linkgain topo --json > topology.json";
@@ -59,11 +59,11 @@ int carry_out(const TopoOptions& options) {
             "must be started with them (docker run --gpus all)");
 }
 
-const Registration kRegistration(Subcommand<TopoOptions>{
+const Registration kTopoRegistration(Subcommand<TopoOptions>{
     "topo",
     "Show GPUs and links",
     {ExitCode::problem_found, ExitCode::machine_cannot},
-    kFooter,
+    kTopoFooter,
     {.in_help = 2, .in_list = 2},
     declare,
     carry_out});
