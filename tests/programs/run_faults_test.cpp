@@ -42,13 +42,13 @@ constexpr Planted kPlanted[] = {
     {"stop@1/end", 0, "ranks 0, 1"},
 };
 
-class RunFault : public HarmedRun, public testing::WithParamInterface<Planted> {
+class RunFault : public HarmedRun, public testing::WithParamInterface<std::tuple<By, Planted>> {
  protected:
-  RunFault() : HarmedRun(STARTED_BY) {}
+  RunFault() : HarmedRun(std::get<By>(GetParam())) {}
 };
 
 TEST_P(RunFault, EndsInTimeAndKeepsTheOtherVariant) {
-  const Planted& planted = GetParam();
+  const Planted& planted = std::get<Planted>(GetParam());
   Words arguments{"--only", "all_reduce", "--sizes",     "1K",        "--launches",
                   "1",      "--variant",  variant("ok"), "--variant", with_fault(planted.fault)};
   constexpr double kTimeout = 3.0;  // more than the 2 s of who is late
@@ -85,7 +85,9 @@ TEST_P(RunFault, EndsInTimeAndKeepsTheOtherVariant) {
   EXPECT_EQ(warnings.find("all-reduce of 1 KiB") != std::string::npos, in_a_case);
 }
 
-INSTANTIATE_TEST_SUITE_P(Planted, RunFault, testing::ValuesIn(kPlanted));
+INSTANTIATE_TEST_SUITE_P(Planted, RunFault,
+                         testing::Combine(testing::Values(By::mpirun, By::local),
+                                          testing::ValuesIn(kPlanted)));
 
 }  // namespace
 }  // namespace linkgain::test
