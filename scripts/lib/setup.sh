@@ -59,6 +59,7 @@ readonly validators=('kubernetes-validate==1.37.0' 'grafana-foundation-sdk==1769
 
 prefix=${LINKGAIN_PREFIX:-}
 may_install=yes
+lists_fetched=no
 cmake_arguments=()
 
 # Makes the third-party packages staged under $prefix, if any, visible to compiler, CMake and loader.
@@ -125,9 +126,11 @@ apt_get() {
     apt-get -o DPkg::Lock::Timeout=120 "$@"
 }
 
-# The lists have a lock of their own, for which apt-get does not wait.
+# Once, whatever is installed. The lists have a lock of their own, for which apt-get does not wait.
 apt_update() {
   local attempt text
+  [[ $lists_fetched == no ]] || return 0
+  lists_fetched=yes
   say "fetching the lists of packages"
   for attempt in {1..12}; do
     if text=$(apt_get update 2>&1); then

@@ -79,6 +79,7 @@ expect_status() { [[ $status -eq $1 ]] || complain "status is not $1"; }
 expect_output() { [[ $output == *"$1"* ]] || complain "not in the output: $1"; }
 expect_no_output() { [[ $output != *"$1"* ]] || complain "in the output: $1"; }
 expect_call() { grep -qF -- "$1" "$work/calls" || complain "not called: $1"; }
+expect_one_call() { [[ $(grep -c -- "$1" "$work/calls") -eq 1 ]] || complain "not called just once: $1"; }
 expect_no_call() { ! grep -q -- "$1" "$work/calls" || complain "called: $1"; }
 expect_last_line() { [[ ${output##*$'\n'} == "$1" ]] || complain "the last line is not: $1"; }
 
@@ -334,6 +335,7 @@ test_promtool_is_unpacked_and_its_server_not_installed() {
   expect_call 'dpkg-deb --fsys-tarfile prometheus_2_amd64.deb'
   expect_no_call 'install.*prometheus'
   expect_output "$work/tree/build/ci/promtool/promtool"
+  expect_one_call 'apt-get .* update'
   : >"$work/calls"
   run scripts/test --cluster
   expect_no_call 'download'
