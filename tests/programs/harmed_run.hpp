@@ -29,7 +29,8 @@ inline std::size_t samples_of(const Json& record, int variant) {
   return count;
 }
 
-/// Returns where the ranks' shared memory is, of each job.
+/// Returns where the ranks' shared memory is, of each job: what they are told, and what linkgain
+/// has a lock of.
 inline Words folders_of_segments(const Program& program) {
   std::set<std::string> folders;
   constexpr std::string_view kName = "OMPI_MCA_btl_vader_backing_directory=";
@@ -38,6 +39,14 @@ inline Words folders_of_segments(const Program& program) {
     const std::size_t begin = environment.find(kName);
     if (begin == std::string::npos) continue;
     folders.insert(environment.c_str() + begin + kName.size());  // to the next zero
+  }
+  for (const pid_t id : program.processes_named("linkgain")) {
+    std::error_code gone;
+    const std::filesystem::path descriptors = "/proc/" + std::to_string(id) + "/fd";
+    for (const auto& each : std::filesystem::directory_iterator(descriptors, gone)) {
+      const std::string file = std::filesystem::read_symlink(each, gone).string();
+      if (file.starts_with("/dev/shm/")) folders.insert(file);
+    }
   }
   return {folders.begin(), folders.end()};
 }

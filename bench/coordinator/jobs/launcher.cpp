@@ -143,6 +143,10 @@ Environment base_environment(const Environment& current, const LaunchRequest& re
   return environment;
 }
 
+bool has_segments_folder(const LaunchRequest& request) {
+  return parse_launcher(request.launcher) == LauncherKind::mpirun && !request.hostfile;
+}
+
 void require_launcher(const std::string& launcher) {
   if (launcher == "local") return;
   if (find_program(launcher, current_environment())) return;

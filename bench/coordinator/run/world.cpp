@@ -124,7 +124,8 @@ std::unique_ptr<Job> LaunchedWorld::start_job(int variant, int launch) {
   const Variant& chosen = plan_.variants[static_cast<std::size_t>(variant)];
   LaunchRequest request = request_for(chosen, launch);
   request.session_folder = sessions_.path() / fmt::format("{}", started_++);
-  std::unique_ptr<TemporaryFolder> segments = options_.hostfile ? nullptr : folder_for_segments();
+  std::unique_ptr<TemporaryFolder> segments;
+  if (has_segments_folder(request)) segments = folder_for_segments();
   if (segments) {
     request.segments_folder = segments->path();
     reaper_.remember(segments->path());

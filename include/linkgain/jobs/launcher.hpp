@@ -64,6 +64,9 @@ std::vector<std::string> variables_to_forward(const Environment& current);
 /// No launcher is to mark the ranks' output, which is a protocol.
 Environment base_environment(const Environment& current, const LaunchRequest& request);
 
+/// Returns whether base_environment() heeds `segments_folder`: Open MPI's ranks of this host do.
+bool has_segments_folder(const LaunchRequest& request);
+
 /// Throws MachineError that says what to do where the launcher is not on PATH.
 void require_launcher(const std::string& launcher);
 
