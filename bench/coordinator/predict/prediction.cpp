@@ -279,7 +279,7 @@ void narrow(const Prediction& of, const TrainingQuestion& question, PhasePredict
     result.other = Seconds{steps.other};
     result.ratio = ratio;
   }
-  if (result.ratio) result.ratio->interval = all;
+  if (result.ratio && all->low < all->high) result.ratio->interval = all;
 }
 
 PhasePrediction predict_training(const Prediction& of) {
