@@ -29,11 +29,15 @@ struct Reading {
 
 /// Reads all-reduces and products; absent of all other cases.
 std::optional<Reading> reading_of(const Case& c) {
+  if (c.operation == OperationKind::product_norm) {
+    return Reading{.hidden = c.hidden, .is_product = true};
+  }
   if (c.operation != OperationKind::all_reduce || c.in_place) return std::nullopt;
   if (c.buffers != Buffers::plain && c.buffers != Buffers::symmetric) return std::nullopt;
   return Reading{.reducer = c.kernel                          ? Reducer::kernel
                             : c.buffers == Buffers::symmetric ? Reducer::symmetric
-                                                              : Reducer::nccl};
+                                                              : Reducer::nccl,
+                 .hidden = c.hidden};
 }
 
 /// Gives the time that a growth by `pace` from `from` to `to` makes at `size`.
@@ -239,9 +243,9 @@ class LinkReader {
       const CaseResult& result = record_.cases[i];
       if (!reading.is_product || result.definition.ranks != link_.ranks) return;
       if (means_[i].empty() || !means_[i].front()) return;
-      const double row = static_cast<double>(reading.hidden) * size_of(result.definition.type);
-      const double tokens = static_cast<double>(result.definition.size.value) / row;
-      points[reading.hidden].push_back({tokens, *means_[i].front()});
+      LaunchMean mean = *means_[i].front();
+      mean.time.value /= static_cast<double>(product_inner(result.definition)) * reading.hidden;
+      points[reading.hidden].push_back({static_cast<double>(result.definition.tokens()), mean});
     });
     std::map<int, TimeCurve> curves;
     for (auto& [hidden, each] : points) curves.emplace(hidden, TimeCurve(std::move(each)));

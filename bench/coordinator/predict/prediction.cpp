@@ -14,9 +14,6 @@ namespace {
 
 using Values = std::span<const double>;
 
-/// A product of the record has this many times the hidden size as its inner length, over all ranks.
-constexpr double kInnerOfProduct = 3.5;
-
 /// Gives times of the same calls on both sides, those of the link first.
 std::vector<LaunchMean> communication(const Prediction& of, const std::vector<Calls>& calls) {
   std::vector<LaunchMean> times;
@@ -80,9 +77,7 @@ void require_time_beside(const Prediction& of, double communication, double step
 LaunchMean time_of_weight(const MeasuredLink& measured, double hidden, double tokens) {
   std::vector<TimeCurve::Point> points;
   for (const auto& [each, curve] : measured.products) {
-    LaunchMean mean = curve.at(std::max(tokens, curve.smallest()));
-    mean.time.value /= kInnerOfProduct * each * each / measured.ranks;
-    points.push_back({static_cast<double>(each), mean});
+    points.push_back({static_cast<double>(each), curve.at(std::max(tokens, curve.smallest()))});
   }
   const TimeCurve by_hidden(std::move(points));
   return by_hidden.at(std::clamp(hidden, by_hidden.smallest(), by_hidden.largest()));

@@ -97,7 +97,8 @@ struct MeasuredLink {
   DataType type = DataType::float32;
   LinkSide link;
   LinkSide other;
-  std::map<int, TimeCurve> products{};  ///< by hidden size, over tokens
+  /// Times of a product and a norm for each of a rank's weights, by hidden size, over tokens.
+  std::map<int, TimeCurve> products{};
   std::vector<TrainingRow> trainings{};
 
   bool is_at_most() const { return link.limit.has_value(); }

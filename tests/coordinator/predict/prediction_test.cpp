@@ -1,5 +1,6 @@
 #include "linkgain/predict/prediction.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,6 +86,67 @@ TEST(Decode, RefusesASpeedThatLeavesNoTime) {
   question.decoder->tokens_per_second = 100.0;
   question.on = "nowhere";
   EXPECT_THAT(thrown_by([&] { predict(planted_record(), question); }), HasSubstr("p2p and host"));
+}
+
+/// Plants what `--profile inference` measures: products that take 2 us beside the reads of their
+/// weights at 4 TB/s, or their arithmetic at 500 TFLOP/s, and all-reduces in context.
+Record inference_record() {
+  Scatter scatter(0.005);
+  std::vector<Measured> all;
+  for (const int hidden : {2048, 4096, 8192}) {
+    for (const int tokens : {1, 8, 64, 512, 4096}) {
+      Case sum = parse_case_name(fmt::format("all_reduce/bfloat16/sum/{}/np2/graph/hidden={}",
+                                             exact_bytes(Bytes{2LL * hidden * tokens}), hidden));
+      const auto add = [&](const Case& like, const Model& link, const Model& host) {
+        const auto both = measured_curves(like, {sum.size.value}, link, host, scatter);
+        all.insert(all.end(), both.begin(), both.end());
+      };
+      add(sum, on_link, on_host);
+      sum.hidden = 0;
+      const auto faster = [](double bytes) { return on_link(bytes) / 3.0; };
+      add(sum, faster, faster);
+      const Case product = parse_case_name(fmt::format(
+          "product_norm/bfloat16/{}/np2/graph/hidden={}", exact_bytes(sum.size), hidden));
+      const double weights = 1.75 * hidden * hidden;
+      const double time = 2e-6 + std::max(weights * 2.0 / 4e12, weights * 2.0 * tokens / 500e12);
+      all.push_back({product, "p2p", scatter.launches(time), Path::unknown});
+    }
+  }
+  return finished(run_of(all));
+}
+
+TEST(Decode, RestsOnProductsAndTheCacheWhereNoSpeedIsGiven) {
+  PredictionQuestion question = of_model();
+  question.decoder->context = 4096;
+  const Prediction prediction = predict(inference_record(), question);
+  EXPECT_TRUE(prediction.curves.in_context);
+  const PhasePrediction decode = decode_of(prediction);
+  EXPECT_NEAR(decode.communication_link.value, 64 * on_link(8192), 5e-6);
+  // 32 layers of 218 million weights, half on each GPU; 2 us for each 29 million.
+  const double weights = 32 * 218.1e6 / 2;
+  const double cache = 4096 * 32 * 2 * 4 * 128 * 2.0;
+  const double computing =
+      weights * 2 / 4e12 + 2e-6 * weights / (1.75 * 4096 * 4096) + cache / 4e12;
+  EXPECT_NEAR(decode.link->value, computing + 64 * on_link(8192), 0.03 * computing);
+  EXPECT_FALSE(decode.is_given);
+  EXPECT_TRUE(decode.ratio->interval);
+  // Twice the weights in products that are twice as large.
+  EXPECT_NEAR(decode.one_gpu->value, 2 * computing - 2e-6 * weights / (1.75 * 4096 * 4096),
+              0.05 * computing);
+}
+
+TEST(Prefill, RestsOnProductsOfAsManyTokens) {
+  const PhasePrediction prefill = prefill_of(predict(inference_record(), of_model()));
+  const double weights = 32 * 218.1e6 / 2;
+  const double scores = 4096.0 * 4096 * 32 * 128 * 32 / 2;  // half of two products, two flops each
+  const double computing = (weights * 2 * 4096 + scores * 2) / 500e12;
+  EXPECT_NEAR(prefill.link->value, computing + 64 * on_link(32 << 20), 0.05 * computing);
+}
+
+TEST(Split, IsRefusedBesideMeasuredProducts) {
+  const PhasePrediction prefill = prefill_of(predict(inference_record(), of_model()));
+  EXPECT_TRUE(prefill.is_split_slower(Side::other));
+  EXPECT_FALSE(prefill.is_split_slower(Side::link));
 }
 
 TEST(Prefill, IsReadInChunks) {
