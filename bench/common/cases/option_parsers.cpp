@@ -259,6 +259,15 @@ double parse_share(std::string_view text, std::string_view option, double least,
       "give it as 5% or 0.05");
 }
 
+double parse_count(std::string_view text, std::string_view option, double least, double most) {
+  static constexpr std::array kUnits{Unit{"k", 1e3}, Unit{"M", 1e6}, Unit{"B", 1e9},
+                                     Unit{"T", 1e12}, Unit{"", 1.0}};
+  const std::optional<double> count = number_in(text, kUnits);
+  if (count && *count >= least && *count <= most) return *count;
+  throw UsageError(fmt::format("{} '{}' is no number of {:g} to {:g}", option, text, least, most),
+                   "give it as 350M, 7e9 or 7B");
+}
+
 Seconds parse_duration(std::string_view text, std::string_view option, Seconds least,
                        Seconds most) {
   static constexpr std::array kUnits{Unit{"ms", 1e-3},  Unit{"s", 1.0},    Unit{"m", 60.0},

@@ -325,7 +325,9 @@ Document prediction_report(const Prediction& prediction) {
 }
 
 std::string to_json(const Prediction& prediction) {
-  json::Out out{{"sentence", sentence_of(prediction)}, {"question", question_json(prediction)}};
+  json::Out out{{"schema", "linkgain.prediction/1"},
+                {"sentence", sentence_of(prediction)},
+                {"question", question_json(prediction)}};
   for (const PhasePrediction& phase : prediction.phases) {
     out[std::string(name_of(phase.phase))] = phase_json(prediction, phase);
   }

@@ -74,20 +74,6 @@ struct PredictOptions {
   bool is_training = false;
 };
 
-/// Reads "70", "7e9" or "7B", a number with k, M, B or T behind it. Throws UsageError that names
-/// `option` where the text is none or is outside `least` to `most`.
-double parse_count(const std::string& text, std::string_view option, double least, double most) {
-  constexpr std::string_view kUnits = "kMBT";
-  const std::size_t unit = text.empty() ? kUnits.npos : kUnits.find(text.back());
-  const bool has_unit = unit != kUnits.npos;
-  std::optional<double> count =
-      whole_number<double>(std::string_view(text).substr(0, text.size() - (has_unit ? 1 : 0)));
-  for (std::size_t i = 0; count && has_unit && i <= unit; ++i) *count *= 1000.0;
-  if (count && *count >= least && *count <= most) return *count;
-  throw UsageError(fmt::format("{} {} is {} {:g} to {:g}", option, text,
-                               count ? "outside" : "no number from", least, most));
-}
-
 /// Takes PyTorch's name for a training whose parameters are sharded as well.
 TrainingStrategy parse_strategy(const std::string& text) {
   if (text == "fsdp") return TrainingStrategy::zero3;

@@ -38,6 +38,10 @@ int parse_root(std::string_view text);
 /// neither or is outside `least` to `most`.
 double parse_share(std::string_view text, std::string_view option, double least, double most);
 
+/// Reads "70", "7e9" or "7B", a number with k, M, B or T behind it. Throws UsageError that names
+/// `option` where the text is none or is outside `least` to `most`.
+double parse_count(std::string_view text, std::string_view option, double least, double most);
+
 /// Reads "300", "90.5s", "5m", "8 h" or "5ms" as a time; a number alone is one of seconds. Throws
 /// UsageError that names `option` where the text is none or is outside `least` to `most`.
 Seconds parse_duration(std::string_view text, std::string_view option, Seconds least, Seconds most);
