@@ -84,6 +84,12 @@ class Reference(unittest.TestCase):
             with self.subTest(command):
                 self.assertEqual(names(section(PAGE, f"### linkgain {command}")), columns)
 
+    def test_keys_of_a_prediction_are_those_of_the_program(self):
+        text = subprocess.run([LINKGAIN, "predict", RECORD, "--model", "qwen3-8b", "--json"], cwd=ROOT, timeout=60,
+                              capture_output=True, text=True, check=True).stdout
+        rows = re.findall(r"^\| (`.*?`) \|", section((ROOT / "docs/predict.md").read_text(), "## JSON"), re.M)
+        self.assertEqual([key for row in rows for key in re.findall(r"`(\w+)`", row)], list(json.loads(text)["decode"]))
+
     def test_metrics_and_labels_are_those_written(self):
         text = "".join(sources("tests/coordinator/*/golden/*.prom"))
         written = {}

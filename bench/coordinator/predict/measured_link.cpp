@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/analysis/training_summary.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/cases/case.hpp"
 #include "linkgain/hardware/machine.hpp"
@@ -95,14 +96,7 @@ class LinkReader {
     name_machine();
     choose_variants();
     link_.products = products();
-    if (link_.link.limit) return std::move(link_);
-    for (std::size_t i = 0; i < record_.cases.size(); ++i) {
-      const Case& definition = record_.cases[i].definition;
-      if (!is_training(definition.operation) || definition.ranks != link_.ranks) continue;
-      const auto link = variant_mean(record_, means_, i, link_.link.variant);
-      const auto other = variant_mean(record_, means_, i, link_.other.variant);
-      if (link && other) link_.trainings.push_back({definition, *link, *other});
-    }
+    add_trainings();
     return std::move(link_);
   }
 
@@ -115,6 +109,25 @@ class LinkReader {
     for (std::size_t i = 0; i < record_.cases.size(); ++i) {
       const std::optional<Reading> reading = reading_of(record_.cases[i].definition);
       if (reading) use(*reading, i);
+    }
+  }
+
+  /// Adds what communicates and was measured on both sides. A link that was not there is as good as
+  /// a step without communication at best.
+  void add_trainings() {
+    for (std::size_t i = 0; i < record_.cases.size(); ++i) {
+      const Case& definition = record_.cases[i].definition;
+      if (!may_stand_for_run(definition) || definition.ranks != link_.ranks) continue;
+      const CaseResult* const alone = without_communication(record_, definition);
+      std::optional<LaunchMean> link;
+      if (!link_.link.limit) {
+        link = variant_mean(record_, means_, i, link_.link.variant);
+      } else if (alone != nullptr) {
+        const auto place = static_cast<std::size_t>(alone - record_.cases.data());
+        for (const auto& each : means_[place]) link = link ? link : each;
+      }
+      const auto other = variant_mean(record_, means_, i, link_.other.variant);
+      if (link && other) link_.trainings.push_back({definition, *link, *other});
     }
   }
 
@@ -209,7 +222,7 @@ class LinkReader {
     const bool is_host = path == Path::host_memory && record_.settings.backend == BackendKind::nccl;
     const bool is_same = path != Path::unknown && path == path_of(second);
     if (link_.link.curves.empty() || is_host || is_same) {
-      take_limit(link_.link.curves.empty() ? link_.other : link_.link);
+      take_limit(is_same || link_.link.curves.empty() ? link_.other : link_.link);
     } else if (link_.other.curves.empty()) {
       throw UsageError(
           fmt::format("the record has no two sizes of the all-reduce without {}", first),

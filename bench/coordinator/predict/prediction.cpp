@@ -253,7 +253,6 @@ void narrow(const Prediction& of, const TrainingQuestion& question, PhasePredict
   std::optional<double> nearest;
   std::optional<Interval> all;
   for (const TrainingRow& row : of.measured.trainings) {
-    if (row.definition.training->strategy == TrainingStrategy::none) continue;
     const TrainingExposure exposure(of, row);
     std::vector<LaunchMean> times = own;
     times.insert(times.end(), exposure.times().begin(), exposure.times().end());

@@ -49,16 +49,19 @@ std::string count_text(double count) {
   return count >= 100.0 ? fmt::format("{:.0f}", count) : fmt::format("{:.3g}", count);
 }
 
-/// Says "5.7 % less time a token (95 % CI 5.5 % to 5.9 %)", or how much longer.
+/// Says "5.7 % less time a token (95 % CI 5.5 % to 5.9 %)", or how much more.
 std::string less_time_text(const PhasePrediction& phase) {
   const Estimate& ratio = *phase.ratio;
-  const auto share = [](double each) { return readable_percent(less_time(each)); };
-  std::string text = fmt::format("{} less time {}", share(ratio.value), unit_of(phase.phase));
-  if (ratio.interval) {
-    text += fmt::format(" ({}{} to {})", phase.phase == Phase::training ? "" : "95 % CI ",
-                        share(ratio.interval->low), share(ratio.interval->high));
-  }
-  return text;
+  const double sign = ratio.value < 1.0 ? -1.0 : 1.0;
+  const auto share = [&](double each) {
+    return fmt::format("{:.3g} %", sign * 100.0 * less_time(each));
+  };
+  std::string text = fmt::format("{} {} time {}", share(ratio.value), sign < 0.0 ? "more" : "less",
+                                 unit_of(phase.phase));
+  if (!ratio.interval) return text;
+  const auto [low, high] = *ratio.interval;
+  return text + fmt::format(" ({}{} to {})", phase.phase == Phase::training ? "" : "95 % CI ",
+                            share(sign < 0.0 ? high : low), share(sign < 0.0 ? low : high));
 }
 
 std::string at_most(const Prediction& of) { return of.measured.is_at_most() ? "at most " : ""; }
@@ -71,9 +74,12 @@ std::string decoder_clause(const Prediction& of, const PhasePrediction& phase) {
                        readable_time(phase.communication_link), unit_of(phase.phase),
                        readable_time(phase.communication_other));
   }
-  const std::string what = is_decode
-                               ? fmt::format("{} decodes at batch {}", model_of(of), question.batch)
-                               : fmt::format("a prompt of {} tokens is read", question.prompt);
+  const bool is_slower = phase.ratio->value < 1.0;
+  const std::string what =
+      is_decode ? fmt::format("{} {} at batch {}", model_of(of),
+                              is_slower ? "takes to decode" : "decodes", question.batch)
+                : fmt::format("a prompt of {} tokens {}", question.prompt,
+                              is_slower ? "takes" : "is read");
   return fmt::format("{} {}{}: {}", what, at_most(of),
                      spoken_ratio({.value = phase.ratio->value}).words, less_time_text(phase));
 }
@@ -123,7 +129,7 @@ Table table_of(const Prediction& of) {
   for (const PhasePrediction& phase : of.phases) {
     RatioText ratio;
     if (phase.ratio) ratio = readable_ratio(*phase.ratio);
-    if (phase.hidden_to_exposed && !phase.ratio) {
+    if (phase.hidden_to_exposed && !ratio.low) {
       ratio.low = fmt::format("{:.2f}", phase.hidden_to_exposed->low);
       ratio.high = fmt::format("{:.2f}x", phase.hidden_to_exposed->high);
     }

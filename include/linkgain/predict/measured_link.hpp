@@ -76,7 +76,8 @@ struct LinkSide {
   std::optional<double> limit{};
 };
 
-/// A training of both sides.
+/// A training that communicates, on both sides; where the link was not there, in its place the same
+/// without communication.
 struct TrainingRow {
   Case definition;
   LaunchMean link;

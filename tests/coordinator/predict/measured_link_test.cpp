@@ -9,7 +9,6 @@
 
 #include "linkgain/base/errors.hpp"
 #include "planted_curves.hpp"
-#include "support/sample_records.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -128,28 +127,10 @@ TEST(MeasuredLink, RefusesRecordsAndSizesThatItCannotTellOf) {
               HasSubstr("smallest, 4 KiB"));
 }
 
-/// Describes two RTX 3090 without a bridge.
-Record without_bridge() {
-  Record record = two_gpus();
-  for (RankInfo& rank : record.machine.ranks) {
-    rank.gpu->name = "NVIDIA GeForce RTX 3090";
-    rank.gpu->nvlink_version.reset();
-    rank.gpu->nvlink_links = 4;
-    rank.gpu->nvlink_links_active = 0;
-    rank.gpu->nvlink_rate_gb_per_s.reset();
-    rank.gpu->nvlink_total_gb_per_s.reset();
-  }
-  record.machine.links = {{.from = 0, .to = 1, .p2p = false, .nvlink = false}};
-  Scatter scatter(0.0);
-  auto all = measured_curves(sized(8), usual_sizes(), on_host, on_host, scatter);
-  for (Measured& each : all) each.path = Path::host_memory;
-  record.cases = run_of(all).cases;
-  return finished(record);
-}
-
 TEST(MeasuredLink, HasThePublishedLimitStandInForALinkThatIsNotThere) {
   const MeasuredLink link = measured_link(without_bridge(), std::nullopt);
   EXPECT_TRUE(link.is_at_most());
+  EXPECT_EQ(link.other.variant, "host");
   const ChosenCurves curves = link.choose(Reducer::nccl);
   EXPECT_NEAR(link.all_reduce(link.link, curves, 1 << 20).time.value, (1 << 20) / 56.25e9, 1e-12);
   EXPECT_NEAR(link.all_reduce(link.other, curves, 8192).time.value, on_host(8192), 1e-12);

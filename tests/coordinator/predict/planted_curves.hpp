@@ -9,6 +9,7 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "support/launch_records.hpp"
+#include "support/sample_records.hpp"
 
 /// Records of all-reduces whose times are known.
 namespace linkgain::test {
@@ -73,6 +74,31 @@ inline Record planted_record(const Model& link = on_link, const Model& host = on
                              double deviation = 0.0, unsigned seed = 1) {
   Scatter scatter(deviation, seed);
   return finished(run_of(measured_curves(sized(8), usual_sizes(), link, host, scatter)));
+}
+
+/// Describes two RTX 3090 without a bridge.
+inline Record without_bridge() {
+  Record record = two_gpus();
+  for (RankInfo& rank : record.machine.ranks) {
+    rank.gpu->name = "NVIDIA GeForce RTX 3090";
+    rank.gpu->nvlink_version.reset();
+    rank.gpu->nvlink_links = 4;
+    rank.gpu->nvlink_links_active = 0;
+    rank.gpu->nvlink_rate_gb_per_s.reset();
+    rank.gpu->nvlink_total_gb_per_s.reset();
+  }
+  record.machine.links = {{.from = 0, .to = 1, .p2p = false, .nvlink = false}};
+  Scatter scatter(0.0);
+  auto all = measured_curves(sized(8), usual_sizes(), on_host, on_host, scatter);
+  for (Measured& each : all) each.path = Path::host_memory;
+  const Case step = parse_case_name("gpt2_step/bf16/gpt2/np2");
+  const Case alone = parse_case_name("gpt2_step/bf16/gpt2/np2/none");
+  for (const char* variant : {"p2p", "host"}) {
+    all.push_back({step, variant, scatter.launches(0.021), Path::host_memory});
+  }
+  all.push_back({alone, "p2p", scatter.launches(0.016), Path::unknown});
+  record.cases = run_of(all).cases;
+  return finished(record);
 }
 
 }  // namespace linkgain::test

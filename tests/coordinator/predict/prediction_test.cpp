@@ -235,6 +235,15 @@ TEST(Training, IsNarrowedByMeasuredOnes) {
   EXPECT_NEAR(training.other->value, 0.2 * training.ratio->value, 1e-9);
 }
 
+TEST(Training, GainsItsExposedCommunicationAtMostWhereNoLinkIsThere) {
+  // The measured step waits 5 ms for what takes 19.9; 8.8 of them would remain with a link.
+  const PhasePrediction training = predict(without_bridge(), of_training(1e9, 0.2)).phases.at(0);
+  const double saved = training.communication_other.value - training.communication_link.value;
+  ASSERT_TRUE(training.ratio);
+  const double exposed = 0.005 / (124439808 * 4 / 25e9 - 124439808 * 4 / 56.25e9);
+  EXPECT_NEAR(training.link->value, 0.2 - exposed * saved, 0.002);
+}
+
 TEST(Prediction, HasAnIntervalThatHoldsTheTruth) {
   // Sizes of 8B's step are measured; those of 14B's lie between two, and what a straight line adds
   // is in the interval as well.
@@ -286,10 +295,19 @@ PredictionQuestion of_known_speeds() {
 }
 
 TEST(PredictionReport, IsOneScreen) {
-  const PredictionQuestion questions[] = {of_known_speeds(), of_model(), of_training(1e9, 0.2)};
+  PredictionQuestion slow = of_model();
+  slow.decoder->tokens_per_second = 100.0;
+  const std::pair<Record, PredictionQuestion> questions[] = {
+      {with_training(), of_known_speeds()},
+      {with_training(), of_model()},
+      {with_training(), of_training(1e9, 0.2)},
+      {inference_record(), of_model()},
+      {without_bridge(), slow},
+      {without_bridge(), of_training(1e9, 0.2)},
+      {planted_record(on_host, on_link), slow}};
   std::string text;
-  for (const PredictionQuestion& question : questions) {
-    const Prediction prediction = predict(with_training(), question);
+  for (const auto& [record, question] : questions) {
+    const Prediction prediction = predict(record, question);
     const std::string screen = to_terminal(prediction_report(prediction), {.columns = 80});
     EXPECT_LE(std::ranges::count(screen, '\n'), 24);
     text += screen + "\n";
