@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <set>
 #include <stdexcept>
 
@@ -21,24 +22,16 @@ namespace {
 
 constexpr const char* kMeasureAdvice = "measure with linkgain run --profile inference";
 
-/// What the prediction reads of a case.
-struct Reading {
-  Reducer reducer = Reducer::nccl;
-  int hidden = 0;  ///< of an all-reduce in context, and of a product
-  bool is_product = false;
-};
+/// Tells whether it is an all-reduce in memory as frameworks and engines have it.
+bool is_sum(const Case& c) {
+  return c.operation == OperationKind::all_reduce && !c.in_place &&
+         (c.buffers == Buffers::plain || c.buffers == Buffers::symmetric);
+}
 
-/// Reads all-reduces and products; absent of all other cases.
-std::optional<Reading> reading_of(const Case& c) {
-  if (c.operation == OperationKind::product_norm) {
-    return Reading{.hidden = c.hidden, .is_product = true};
-  }
-  if (c.operation != OperationKind::all_reduce || c.in_place) return std::nullopt;
-  if (c.buffers != Buffers::plain && c.buffers != Buffers::symmetric) return std::nullopt;
-  return Reading{.reducer = c.kernel                          ? Reducer::kernel
-                            : c.buffers == Buffers::symmetric ? Reducer::symmetric
-                                                              : Reducer::nccl,
-                 .hidden = c.hidden};
+Reducer reducer_of(const Case& c) {
+  return c.kernel                          ? Reducer::kernel
+         : c.buffers == Buffers::symmetric ? Reducer::symmetric
+                                           : Reducer::nccl;
 }
 
 /// Gives the time that a growth by `pace` from `from` to `to` makes at `size`.
@@ -57,109 +50,68 @@ CurvePoint curve_point(const TimeCurve::Point& point) {
   return {Bytes{std::llround(point.at)}, point.mean.time, {time - error, time + error}, {}};
 }
 
-/// Finds the variant of a case that has the name, and what its launches say; absent without a time.
-std::optional<LaunchMean> variant_mean(const Record& record, const LaunchMeans& means,
-                                       std::size_t place, std::string_view variant) {
-  const CaseResult& result = record.cases[place];
-  for (std::size_t j = 0; j < result.variants.size(); ++j) {
-    if (result.variants[j].variant == variant) return means[place][j];
-  }
-  return std::nullopt;
-}
-
-/// Returns the value counted most often; of several the one that `preferred` has first.
+/// Returns the value that most sizes have; of several the one that `preferred` has first.
 template <typename Value>
-std::optional<Value> most_frequent(const std::map<Value, std::set<std::int64_t>>& counts,
-                                   std::initializer_list<Value> preferred) {
-  std::optional<Value> best;
-  std::size_t most = 0;
-  const auto consider = [&](const Value& value) {
-    const auto found = counts.find(value);
-    if (found == counts.end() || found->second.size() <= most) return;
-    best = value;
-    most = found->second.size();
-  };
-  for (const Value& value : preferred) consider(value);
-  for (const auto& [value, sizes] : counts) consider(value);
-  return best;
+Value most_frequent(const std::map<Value, std::set<std::int64_t>>& sizes,
+                    const std::vector<Value>& preferred) {
+  const auto more = [&](const auto& a, const auto& b) { return a.second.size() < b.second.size(); };
+  const auto most = std::ranges::max_element(sizes, more);
+  for (const Value& value : preferred) {
+    const auto found = sizes.find(value);
+    if (found != sizes.end() && !more(*found, *most)) return value;
+  }
+  return most->first;
 }
 
 class LinkReader {
  public:
   LinkReader(const Record& record, std::optional<int> ranks)
       : record_(record), means_(launch_means(record)) {
+    for (std::size_t i = 0; i < record.cases.size(); ++i) {
+      if (is_sum(record.cases[i].definition) && !record.cases[i].samples.empty())
+        sums_.push_back(i);
+    }
+    if (sums_.empty()) {
+      throw UsageError("the record has no all-reduce, which a prediction rests on", kMeasureAdvice);
+    }
     choose_ranks(ranks);
-    choose_type();
+    using enum DataType;
+    keep(&Case::type,
+         link_.type = most_frequent(sizes_by(&Case::type), {bfloat16, float16, float32}));
   }
 
   MeasuredLink read() {
     name_machine();
     choose_variants();
-    link_.products = products();
+    add_products();
     add_trainings();
     return std::move(link_);
   }
 
  private:
-  using Sizes = std::set<std::int64_t>;
+  const Case& definition(std::size_t place) const { return record_.cases[place].definition; }
 
-  /// Calls `use(reading, place)` for the cases of an all-reduce or a product.
-  template <typename Use>
-  void for_each_reading(Use use) const {
-    for (std::size_t i = 0; i < record_.cases.size(); ++i) {
-      const std::optional<Reading> reading = reading_of(record_.cases[i].definition);
-      if (reading) use(*reading, i);
-    }
+  template <typename Value>
+  std::map<Value, std::set<std::int64_t>> sizes_by(Value Case::*member) const {
+    std::map<Value, std::set<std::int64_t>> sizes;
+    for (const std::size_t i : sums_) sizes[definition(i).*member].insert(definition(i).size.value);
+    return sizes;
   }
 
-  /// Adds what communicates and was measured on both sides. A link that was not there is as good as
-  /// a step without communication at best.
-  void add_trainings() {
-    for (std::size_t i = 0; i < record_.cases.size(); ++i) {
-      const Case& definition = record_.cases[i].definition;
-      if (!may_stand_for_run(definition) || definition.ranks != link_.ranks) continue;
-      const CaseResult* const alone = without_communication(record_, definition);
-      std::optional<LaunchMean> link;
-      if (!link_.link.limit) {
-        link = variant_mean(record_, means_, i, link_.link.variant);
-      } else if (alone != nullptr) {
-        const auto place = static_cast<std::size_t>(alone - record_.cases.data());
-        for (const auto& each : means_[place]) link = link ? link : each;
-      }
-      const auto other = variant_mean(record_, means_, i, link_.other.variant);
-      if (link && other) link_.trainings.push_back({definition, *link, *other});
-    }
+  /// Leaves out the all-reduces that have another value.
+  template <typename Value>
+  void keep(Value Case::*member, Value value) {
+    std::erase_if(sums_, [&](std::size_t i) { return definition(i).*member != value; });
   }
 
   void choose_ranks(std::optional<int> ranks) {
-    std::map<int, Sizes> found;
-    for_each_reading([&](const Reading& reading, std::size_t i) {
-      const Case& c = record_.cases[i].definition;
-      if (!reading.is_product && !record_.cases[i].samples.empty()) {
-        found[c.ranks].insert(c.size.value);
-      }
-    });
-    const std::optional<int> most = most_frequent(found, {2});
-    if (!most) {
-      throw UsageError("the record has no all-reduce, which a prediction rests on", kMeasureAdvice);
-    }
-    if (ranks && !found.contains(*ranks)) {
-      std::vector<int> known;
-      for (const auto& [each, sizes] : found) known.push_back(each);
+    const auto sizes = sizes_by(&Case::ranks);
+    if (ranks && !sizes.contains(*ranks)) {
       throw UsageError(fmt::format("--tp {}: the record has all-reduces over {} ranks", *ranks,
-                                   fmt::join(known, ", ")));
+                                   fmt::join(std::views::keys(sizes), ", ")));
     }
-    link_.ranks = ranks.value_or(*most);
-  }
-
-  void choose_type() {
-    std::map<DataType, Sizes> found;
-    for_each_reading([&](const Reading& reading, std::size_t i) {
-      const Case& c = record_.cases[i].definition;
-      if (!reading.is_product && c.ranks == link_.ranks) found[c.type].insert(c.size.value);
-    });
-    using enum DataType;
-    link_.type = *most_frequent(found, {bfloat16, float16, float32});
+    link_.ranks = ranks ? *ranks : most_frequent(sizes, {2});
+    keep(&Case::ranks, link_.ranks);
   }
 
   void name_machine() {
@@ -170,26 +122,39 @@ class LinkReader {
     if (has_gpu) link_.memory_bytes = ranks.front().gpu->memory_bytes;
   }
 
-  /// Reads the curves of a variant: by reducer and context the times of every size.
+  /// Finds what the launches of a case and variant say; absent without a time.
+  std::optional<LaunchMean> mean_of(std::size_t place, std::string_view variant) const {
+    const std::vector<VariantResult>& variants = record_.cases[place].variants;
+    const auto found = std::ranges::find(variants, variant, &VariantResult::variant);
+    if (found == variants.end()) return std::nullopt;
+    return means_[place][static_cast<std::size_t>(found - variants.begin())];
+  }
+
+  /// Finds the same of the first variant that has a time: those of a local operation do the same.
+  std::optional<LaunchMean> first_mean(std::size_t place) const {
+    for (const auto& each : means_[place]) {
+      if (each) return each;
+    }
+    return std::nullopt;
+  }
+
+  /// Reads the curves of a variant: by reducer and context the times of every size, as graphs where
+  /// there are both launch modes.
   LinkSide side_of(const std::string& variant) const {
-    std::map<std::pair<Reducer, bool>, std::map<std::int64_t, std::pair<bool, LaunchMean>>> found;
-    for_each_reading([&](const Reading& reading, std::size_t i) {
-      const Case& c = record_.cases[i].definition;
-      if (reading.is_product || c.ranks != link_.ranks || c.type != link_.type) return;
-      const std::optional<LaunchMean> mean = variant_mean(record_, means_, i, variant);
-      if (!mean) return;
-      auto& sizes = found[{reading.reducer, reading.hidden > 0}];
-      const bool is_graph = c.launch == LaunchMode::graph;
-      const auto [place, is_new] = sizes.try_emplace(c.size.value, is_graph, *mean);
-      if (!is_new && is_graph && !place->second.first) place->second = {is_graph, *mean};
-    });
+    std::map<std::pair<Reducer, bool>, std::map<std::int64_t, LaunchMean>> found;
+    for (const LaunchMode mode : {LaunchMode::graph, LaunchMode::stream}) {
+      for (const std::size_t i : sums_) {
+        const Case& c = definition(i);
+        const std::optional<LaunchMean> mean = mean_of(i, variant);
+        if (!mean || c.launch != mode) continue;
+        found[{reducer_of(c), c.hidden > 0}].try_emplace(c.size.value, *mean);
+      }
+    }
     LinkSide side{.variant = variant, .name = variant};
     for (const auto& [key, sizes] : found) {
       if (sizes.size() < 2) continue;
       std::vector<TimeCurve::Point> points;
-      for (const auto& [size, mean] : sizes) {
-        points.push_back({static_cast<double>(size), mean.second});
-      }
+      for (const auto& [size, mean] : sizes) points.push_back({static_cast<double>(size), mean});
       side.curves.emplace(key, TimeCurve(std::move(points)));
     }
     return side;
@@ -199,74 +164,95 @@ class LinkReader {
   Path path_of(const std::string& variant) const {
     Path path = Path::unknown;
     std::int64_t largest = 0;
-    for_each_reading([&](const Reading& reading, std::size_t i) {
-      const CaseResult& result = record_.cases[i];
-      const VariantResult* const found = find_variant(result, variant);
-      if (reading.reducer != Reducer::nccl || found == nullptr || !found->time) return;
-      if (reading.is_product || result.definition.size.value < largest) return;
-      largest = result.definition.size.value;
-      path = linkgain::path_of(record_.machine, result.definition, *found);
-    });
+    for (const std::size_t i : sums_) {
+      const VariantResult* const found = find_variant(record_.cases[i], variant);
+      if (found == nullptr || !found->time || reducer_of(definition(i)) != Reducer::nccl) continue;
+      if (definition(i).size.value < largest) continue;
+      largest = definition(i).size.value;
+      path = linkgain::path_of(record_.machine, definition(i), *found);
+    }
     return path;
+  }
+
+  /// Returns the variant without the link: host, one that took another path than the first, or the
+  /// second; empty where there is one variant.
+  std::string other_variant(Path first) const {
+    const std::vector<Variant>& variants = record_.settings.variants;
+    std::string second;
+    for (std::size_t i = 1; i < variants.size(); ++i) {
+      const std::string& name = variants[i].name;
+      const bool differs = path_of(name) != first && path_of(second) == first;
+      if (name == "host") return name;
+      if (second.empty() || differs) second = name;
+    }
+    return second;
   }
 
   void choose_variants() {
     const std::vector<Variant>& variants = record_.settings.variants;
     const std::string first = variants.empty() ? "p2p" : variants.front().name;
-    const auto host = std::ranges::find(variants, "host", &Variant::name);
-    std::string second = variants.size() > 1 ? variants[1].name : "";
-    if (host != variants.end() && host != variants.begin()) second = host->name;
-    link_.link = side_of(first);
-    link_.other = second.empty() ? LinkSide{} : side_of(second);
     const Path path = path_of(first);
-    const bool is_host = path == Path::host_memory && record_.settings.backend == BackendKind::nccl;
+    const std::string second = other_variant(path);
+    link_.link = side_of(first);
+    if (!second.empty()) link_.other = side_of(second);
     const bool is_same = path != Path::unknown && path == path_of(second);
-    if (link_.link.curves.empty() || is_host || is_same) {
+    const bool has_link = path == Path::nvlink || path == Path::pcie_p2p;
+    if (has_link) link_.link.name = readable_path(path);
+    const bool is_host = path == Path::host_memory && record_.settings.backend == BackendKind::nccl;
+    if (link_.link.curves.empty() || is_host || (is_same && !has_link)) {
       take_limit(is_same || link_.link.curves.empty() ? link_.other : link_.link);
-    } else if (link_.other.curves.empty()) {
+    } else if (link_.other.curves.empty() || is_same) {
       throw UsageError(
-          fmt::format("the record has no two sizes of the all-reduce without {}", first),
-          kMeasureAdvice);
-    }
-    if (!link_.link.limit && (path == Path::nvlink || path == Path::pcie_p2p)) {
-      link_.link.name = readable_path(path);
+          fmt::format("the record has no two sizes of the all-reduce without {}", link_.link.name),
+          "measure with P2P and without: linkgain run --profile inference");
     }
   }
 
   /// Has the link's published limit stand in, where it was not there.
   void take_limit(LinkSide without) {
+    const RunSummary summary(record_);
+    const std::optional<LinkBounds> bounds = link_bounds(summary);
     if (without.curves.empty()) {
       throw UsageError("the record has no two sizes of the all-reduce", kMeasureAdvice);
     }
-    const RunSummary summary(record_);
-    const std::optional<LinkBounds> bounds = link_bounds(summary);
     if (!bounds || !bounds->link.gb_per_s) {
-      throw UsageError(
-          "all variants took the same path, and no published limit of a link is known for these "
-          "GPUs",
-          "give a record of GPUs that a link joins");
+      throw UsageError("no link was measured, and none that these GPUs can have is known",
+                       "give a record of GPUs that a link joins");
     }
     link_.link = {.variant = "link", .name = bounds->link.name, .limit = bounds->link.gb_per_s};
     link_.other = std::move(without);
   }
 
-  std::map<int, TimeCurve> products() const {
+  void add_products() {
     std::map<int, std::vector<TimeCurve::Point>> points;
-    for_each_reading([&](const Reading& reading, std::size_t i) {
-      const CaseResult& result = record_.cases[i];
-      if (!reading.is_product || result.definition.ranks != link_.ranks) return;
-      if (means_[i].empty() || !means_[i].front()) return;
-      LaunchMean mean = *means_[i].front();
-      mean.time.value /= static_cast<double>(product_inner(result.definition)) * reading.hidden;
-      points[reading.hidden].push_back({static_cast<double>(result.definition.tokens()), mean});
-    });
-    std::map<int, TimeCurve> curves;
-    for (auto& [hidden, each] : points) curves.emplace(hidden, TimeCurve(std::move(each)));
-    return curves;
+    for (std::size_t i = 0; i < record_.cases.size(); ++i) {
+      const Case& c = definition(i);
+      std::optional<LaunchMean> mean = first_mean(i);
+      if (c.operation != OperationKind::product_norm || c.ranks != link_.ranks || !mean) continue;
+      mean->time.value /= static_cast<double>(product_inner(c)) * c.hidden;
+      points[c.hidden].push_back({static_cast<double>(c.tokens()), *mean});
+    }
+    for (auto& [hidden, each] : points) link_.products.emplace(hidden, TimeCurve(std::move(each)));
+  }
+
+  /// Adds what communicates and was measured on both sides. A link that was not there is as good as
+  /// a step without communication at best.
+  void add_trainings() {
+    for (std::size_t i = 0; i < record_.cases.size(); ++i) {
+      if (!may_stand_for_run(definition(i)) || definition(i).ranks != link_.ranks) continue;
+      std::optional<LaunchMean> link = mean_of(i, link_.link.variant);
+      const CaseResult* const alone = without_communication(record_, definition(i));
+      if (link_.link.limit && alone != nullptr) {
+        link = first_mean(static_cast<std::size_t>(alone - record_.cases.data()));
+      }
+      const std::optional<LaunchMean> other = mean_of(i, link_.other.variant);
+      if (link && other) link_.trainings.push_back({definition(i), *link, *other});
+    }
   }
 
   const Record& record_;
   LaunchMeans means_;
+  std::vector<std::size_t> sums_;  ///< places of the all-reduces that are read
   MeasuredLink link_;
 };
 
@@ -355,12 +341,12 @@ Estimate propagated(std::span<const LaunchMean> times,
   return estimate;
 }
 
-ChosenCurves MeasuredLink::choose(Reducer reducer) const {
+ChosenCurves MeasuredLink::choose(Reducer reducer, bool in_context_first) const {
   const auto has = [&](Reducer on_link, bool in_context) {
     const bool on_other = curve_of(other, Reducer::nccl, in_context) != nullptr;
     return on_other && (is_at_most() || curve_of(link, on_link, in_context) != nullptr);
   };
-  for (const bool in_context : {true, false}) {
+  for (const bool in_context : {in_context_first, !in_context_first}) {
     if (has(reducer, in_context)) return {reducer, in_context};
   }
   std::vector<std::string_view> known;

@@ -342,7 +342,7 @@ std::vector<Calls> training_calls(double bytes, TrainingStrategy strategy, doubl
 
 Prediction predict(const Record& record, const PredictionQuestion& question) {
   Prediction of{.question = question, .measured = measured_link(record, question.ranks)};
-  of.curves = of.measured.choose(question.reducer);
+  of.curves = of.measured.choose(question.reducer, question.decoder.has_value());
   of.on = side_named(of.measured, question.on);
   if (question.decoder) of.phases = {predict_decode(of), predict_prefill(of)};
   if (question.training) of.phases.push_back(predict_training(of));

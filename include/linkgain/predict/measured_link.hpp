@@ -103,8 +103,10 @@ struct MeasuredLink {
   std::vector<TrainingRow> trainings{};
 
   bool is_at_most() const { return link.limit.has_value(); }
-  /// Throws UsageError with the reducers that there are where both sides lack this one.
-  ChosenCurves choose(Reducer reducer) const;
+  /// Takes curves in context first for a decoder, and back to back first for a training, whose
+  /// all-reduces follow each other on a stream of their own. Throws UsageError with the reducers
+  /// that there are where both sides lack this one.
+  ChosenCurves choose(Reducer reducer, bool in_context_first = true) const;
   /// Times an all-reduce of so many bytes. Throws UsageError below the smallest size measured.
   LaunchMean all_reduce(const LinkSide& side, const ChosenCurves& curves, double bytes) const;
   /// Returns the largest size of that curve; of a link that was not there of the other side's.

@@ -136,6 +136,30 @@ TEST(MeasuredLink, HasThePublishedLimitStandInForALinkThatIsNotThere) {
   EXPECT_NEAR(link.all_reduce(link.other, curves, 8192).time.value, on_host(8192), 1e-12);
 }
 
+/// Has NVLink in two variants, as of two versions of NCCL, and none in those of `without`.
+Record two_with_the_link(const std::vector<std::string>& without) {
+  Scatter scatter(0.0);
+  std::vector<Measured> all;
+  for (const std::int64_t size : usual_sizes()) {
+    for (const char* variant : {"p2p", "newer"}) {
+      all.push_back({sized(size), variant, scatter.launches(1e-3), Path::nvlink});
+    }
+    for (const std::string& variant : without) {
+      all.push_back({sized(size), variant, scatter.launches(2e-3), Path::host_memory});
+    }
+  }
+  Record record = run_of(all);
+  record.settings.variants = {{"p2p", {}}, {"newer", {}}};
+  for (const std::string& variant : without) record.settings.variants.push_back({variant, {}});
+  return finished(record);
+}
+
+TEST(MeasuredLink, ComparesWithTheVariantThatLacksTheLink) {
+  EXPECT_EQ(measured_link(two_with_the_link({"without"}), std::nullopt).other.variant, "without");
+  EXPECT_THAT(thrown_by([] { measured_link(two_with_the_link({}), std::nullopt); }),
+              HasSubstr("without NVLink"));
+}
+
 TEST(Propagated, TakesTheSquaresOfSlopes) {
   const LaunchDeviation deviation{.deviation = 0.02, .degrees_of_freedom = 1000000};
   const std::vector<LaunchMean> times{{Seconds{2.0}, 4, deviation}, {Seconds{3.0}, 4, deviation}};

@@ -191,6 +191,11 @@ TEST(Training, LiesBetweenAllHiddenAndAllExposed) {
   EXPECT_NEAR(training.hidden_to_exposed->high, 1.0 + longer / 0.2, 1e-9);
 }
 
+TEST(Training, TakesOperationsBackToBack) {
+  const Prediction prediction = predict(inference_record(), of_training(1e9, 0.2));
+  EXPECT_FALSE(prediction.curves.in_context);
+}
+
 TEST(Training, IsNeverShorterThanItsCommunication) {
   const Prediction prediction = predict(planted_record(), of_training(1e9, 0.04));
   const PhasePrediction& training = prediction.phases.at(0);
