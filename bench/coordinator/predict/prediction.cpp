@@ -137,11 +137,12 @@ Computation prefill_computation(const MeasuredLink& measured, const DecoderQuest
   return result;
 }
 
-/// Tells whether the weights fit into one GPU's memory, or that is not known.
+/// Tells whether the weights fit into the nine tenths of one GPU's memory that engines take, or
+/// that is not known.
 bool fits_one_gpu(const MeasuredLink& measured, const ModelShape& model) {
   const double weights = model.layers * layer_weights(model, 1) + head_weights(model);
   return measured.memory_bytes == 0 || !has_weights(model) ||
-         kServedBytes * weights < static_cast<double>(measured.memory_bytes);
+         kServedBytes * weights < 0.9 * static_cast<double>(measured.memory_bytes);
 }
 
 using Compute = Computation (*)(const MeasuredLink&, const DecoderQuestion&, int);
