@@ -122,18 +122,20 @@ class LinkReader {
     if (has_gpu) link_.memory_bytes = ranks.front().gpu->memory_bytes;
   }
 
-  /// Finds what the launches of a case and variant say; absent without a time.
+  /// Finds what the launches of a case and variant say; absent without a time above 0, which what
+  /// an all-reduce adds in context need not have.
   std::optional<LaunchMean> mean_of(std::size_t place, std::string_view variant) const {
     const std::vector<VariantResult>& variants = record_.cases[place].variants;
     const auto found = std::ranges::find(variants, variant, &VariantResult::variant);
     if (found == variants.end()) return std::nullopt;
-    return means_[place][static_cast<std::size_t>(found - variants.begin())];
+    const auto& mean = means_[place][static_cast<std::size_t>(found - variants.begin())];
+    return mean && mean->time > Seconds{0.0} ? mean : std::nullopt;
   }
 
   /// Finds the same of the first variant that has a time: those of a local operation do the same.
   std::optional<LaunchMean> first_mean(std::size_t place) const {
-    for (const auto& each : means_[place]) {
-      if (each) return each;
+    for (const VariantResult& each : record_.cases[place].variants) {
+      if (const std::optional<LaunchMean> mean = mean_of(place, each.variant)) return mean;
     }
     return std::nullopt;
   }

@@ -113,7 +113,7 @@ void declare_shape(CommandLine& line, ShapeValues& shape) {
 void declare_decoder(CommandLine& line, PredictOptions& options) {
   line.app.option_defaults()->group(option_group::kDecoder);
   DecoderQuestion& decoder = options.decoder;
-  constexpr int kMostTokens = 100'000'000;
+  constexpr int kMostTokens = 10'000'000;
   CLI::Option* const model =
       line.deferred
           .add("--model", decoder.model, find_model,

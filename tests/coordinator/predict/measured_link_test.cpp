@@ -112,6 +112,16 @@ TEST(MeasuredLink, TakesTheKernelOnTheLinkAlone) {
   EXPECT_THAT(thrown_by([&] { link.choose(Reducer::symmetric); }), HasSubstr("nccl and kernel"));
 }
 
+TEST(MeasuredLink, LeavesOutSizesWithoutATimeAboveZero) {
+  Scatter scatter(0.0);
+  const auto all = measured_curves(
+      sized(8), usual_sizes(), [](double bytes) { return bytes == 8192 ? 0.0 : on_link(bytes); },
+      on_host, scatter);
+  const MeasuredLink link = measured_link(run_of(all), std::nullopt);
+  EXPECT_NEAR(link.all_reduce(link.link, link.choose(Reducer::nccl), 8192).time.value,
+              on_link(8192), 0.1e-6);
+}
+
 TEST(MeasuredLink, RefusesRecordsAndSizesThatItCannotTellOf) {
   const Record none = run_of({{sized(1 << 20, OperationKind::send_recv), "p2p", kEight}});
   EXPECT_THAT(thrown_by([&] { measured_link(none, std::nullopt); }), HasSubstr("no all-reduce"));
