@@ -97,6 +97,21 @@ class Figures(unittest.TestCase):
             own_s, other_s = (float(rows_of(record)[case, variant]["time_s"]) for variant in ("p2p", "host"))
             self.assertTrue(agrees(longer, {"time_s": (other_s - own_s) / steps}), f"{longer} of {precision}, {what}")
 
+    def test_of_inference(self):
+        for tokens, size, *cells in table("docs/inference.md", "Tokens", "Size")[0]:
+            case = f"all_reduce/bfloat16/sum/{size.replace(' ', '')}/np2/graph/hidden=4096"
+            count, unit = size.split()
+            self.assertEqual(int(tokens) * 4096 * 2, int(count) << {"KiB": 10, "MiB": 20}[unit])
+            for way, cell in zip((("", "p2p"), ("", "host"), ("/kernel", "p2p")), cells):
+                self.hold(cell, "2xH200-inference", case + way[0], way[1])
+
+    def test_of_models(self):
+        measured = collections.defaultdict(list)
+        for model, _, own, other, *_ in table("results/predictions.md", "Model", "Work")[0]:
+            measured[model].append(f"{float(other) / float(own):.2f}x")
+        for model, *cells in table("docs/inference.md", "Model")[0]:
+            self.assertEqual(cells, measured[model.strip("`")], model)
+
     def hold_kernels(self, size, gpus, cells):
         for (kernel, variant), cell in cells.items():
             case = f"all_reduce/float32/sum/{size.replace(' ', '')}/np{gpus}/graph{kernel}"

@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"gpus_on_mpi", {"--gpus", "0,1"}, {"--gpus", "nccl"}},
         Refusal{"profile",
                 {"--profile", "fast"},
-                {"'fast'", "quick, default, bridge, full, node, soak"}},
+                {"'fast'", "quick, default, bridge, inference, full, node, soak"}},
         Refusal{"launches_0", {"--launches", "0"}, {"--launches 0", "1 to "}},
         Refusal{"budget_negative", {"--budget", "-1"}, {"--budget '-1'", "1 s to "}},
         Refusal{"budget_nan", {"--budget", "nan"}, {"--budget"}},

@@ -71,7 +71,7 @@ void declare_profile(CommandLine& line, RunOptions& options) {
   const auto profile = std::make_shared<std::string>();
   CLI::Option* const option = line.app.add_option(
       "--profile", *profile,
-      "quick, default, bridge, full, node, soak, or a file with options of run, as ./nightly.toml");
+      "quick, default, bridge, inference, full, node, soak, or a file with options of run, as ./nightly.toml");
   option->default_str("default")->type_name("NAME");
   line.deferred.then([&app = line.app, &options, profile, option] {
     if (option->count() == 0) return;
@@ -106,7 +106,7 @@ void declare_how(CommandLine& line, RunOptions& options) {
   CLI::App& app = line.app;
   app.option_defaults()->group(option_group::kHow);
   add_number<int>(app, "--launches", options.launches, "Independent job launches of every variant")
-      ->default_str("6; bridge, full, node: 8; soak: as the budget holds")
+      ->default_str("6; inference: 4; bridge, full, node: 8; soak: as the budget holds")
       ->type_name("N");
   add_ci_width(line, options.ci_width)->default_str("1% from 16 MiB, 2% from 1 MiB, 5% below");
   add_budget(line, options.budget)->default_str("none; bridge: 50, full: 15m, soak: 1h");
