@@ -16,7 +16,7 @@ FOREIGN = {"--cpus", "--cpus-per-task", "--disable-custom-all-reduce", "--exclus
            "--no-deps", "--nodelist", "--nodes", "--pid", "--pids-limit", "--preserve-env", "--preset", "--scope", "--shm-size", "--status", "--target",
            "--ulimit", "--wait"}
 # What nccl-tests' mode cannot run into: it has no such cases.
-NOT_OF_NCCL_TESTS = {"--kernels", "--in-place", "--pattern", "--pair", "--steps", "--tokens", "--model-size", "--strategy",
+NOT_OF_NCCL_TESTS = {"--kernels", "--hidden", "--in-place", "--pattern", "--pair", "--steps", "--tokens", "--model-size", "--strategy",
                      "--training-precision", "--batch", "--sequence", "--dropout", "--buckets", "--bucket-mb", "--serve",
                      "--describe", "--load", "--prove", "--sample", "--version"}
 # Whose literals are other programs' command lines.

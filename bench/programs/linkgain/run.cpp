@@ -69,9 +69,10 @@ CLI::Option* add_number(CLI::App& app, const char* name, Value& value, const cha
 /// these are.
 void declare_profile(CommandLine& line, RunOptions& options) {
   const auto profile = std::make_shared<std::string>();
-  CLI::Option* const option = line.app.add_option(
-      "--profile", *profile,
-      "quick, default, bridge, inference, full, node, soak, or a file with options of run, as ./nightly.toml");
+  CLI::Option* const option =
+      line.app.add_option("--profile", *profile,
+                          "quick, default, bridge, inference, full, node, soak, or a file with "
+                          "options of run, as ./nightly.toml");
   option->default_str("default")->type_name("NAME");
   line.deferred.then([&app = line.app, &options, profile, option] {
     if (option->count() == 0) return;
