@@ -56,6 +56,21 @@ TEST_F(BenchLocal, RefusesWhereNoSizeFits) {
   EXPECT_EQ(refused.output, "");
 }
 
+/// Says of a missing driver what `linkgain run` says, however many GPUs are asked for.
+TEST_F(BenchLocal, NeedsADriverInTheWordsOfRun) {
+  ProgramRequest without = request("");
+  without.environment["LINKGAIN_NVML_SCENARIO"] = "no-driver";
+  const std::string worker = std::string("worker=") + BENCH_DOUBLE;
+  for (const Words& words :
+       {without.arguments, Words{BENCH_DOUBLE, "--np", "auto"},
+        Words{LINKGAIN, "run", "--variant", "first:" + worker, "--variant", "second:" + worker}}) {
+    without.arguments = words;
+    EXPECT_THAT(with_status(3, run_program(without)).error,
+                testing::AllOf(HasSubstr("two GPUs: NVML "), HasSubstr("load the driver's module"),
+                               HasSubstr("--backend mpi")));
+  }
+}
+
 TEST_F(BenchLocal, NamesARankThatDiesAndEndsTheOthers) {
   for (const int rank : {0, 1}) {
     const std::string number = std::to_string(rank);

@@ -13,10 +13,9 @@ class BackendDouble : public test::SteadyBackend {
   BackendDouble(const Session& session, const std::vector<int>& gpus) : SteadyBackend(session) {
     const int place = session.local_rank();
     const int gpu = gpus.empty() ? place : gpus.at(static_cast<std::size_t>(place));
-    std::string reason;
-    const std::shared_ptr<Nvml> nvml = Nvml::open(&reason);
+    const std::shared_ptr<Nvml> nvml = Nvml::open();
     const auto device = nvml ? nvml->device_by_index(gpu) : std::nullopt;
-    if (!device) throw MachineError("the double has no such GPU: " + reason, "name its scenario");
+    if (!device) refuse_without_gpus("the double has no such GPU: name its scenario");
     sleeps = true;
     gpu_.cuda_index = gpu;
     gpu_.compute_capability = "9.0";

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 
-#include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 
 namespace linkgain {
@@ -46,6 +45,13 @@ void require_driver_for(std::string_view built, std::string_view driver) {
       fmt::format("the NVIDIA driver is for CUDA {} at most, this build of linkgain for CUDA {}",
                   driver, built),
       fmt::format("update the driver to {}, or build linkgain with CUDA {}", newer, *has));
+}
+
+MachineError without_two_gpus(std::string_view reason, std::string_view advice) {
+  return MachineError(
+      fmt::format("the nccl backend needs two GPUs: {}", reason),
+      fmt::format("{}, or measure MPI in CPU memory with --backend mpi",
+                  advice.empty() ? "check `nvidia-smi -L` and CUDA_VISIBLE_DEVICES" : advice));
 }
 
 std::optional<double> nvlink_total(const GpuInfo& gpu) {

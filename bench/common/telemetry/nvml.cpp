@@ -96,6 +96,12 @@ std::shared_ptr<Nvml> Nvml::open(std::string* reason, std::string* advice) {
   return std::shared_ptr<Nvml>(new Nvml(std::move(library)));
 }
 
+void refuse_without_gpus(std::string reason) {
+  std::string advice;
+  Nvml::open(&reason, &advice);
+  throw without_two_gpus(reason, advice);
+}
+
 Nvml::Nvml(std::unique_ptr<NvmlLibrary> library) : library_(std::move(library)) {}
 
 Nvml::~Nvml() = default;

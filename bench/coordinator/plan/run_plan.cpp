@@ -61,11 +61,7 @@ void require_nccl(const Site& site, const RunPlan& plan, bool elsewhere) {
   }
   if (uses_own_worker(plan) && !elsewhere) require_driver_for(site.built_cuda, site.driver_cuda);
   if (site.gpus < 2 && !elsewhere) {
-    throw MachineError(
-        fmt::format("the nccl backend needs two GPUs: {}", site.no_gpus_reason),
-        fmt::format("{}, or measure MPI in CPU memory with --backend mpi",
-                    site.no_gpus_advice.empty() ? "check `nvidia-smi -L` and CUDA_VISIBLE_DEVICES"
-                                                : site.no_gpus_advice));
+    throw without_two_gpus(site.no_gpus_reason, site.no_gpus_advice);
   }
 }
 

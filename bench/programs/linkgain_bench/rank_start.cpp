@@ -18,6 +18,7 @@
 #include "linkgain/runtime/ranks.hpp"
 #include "linkgain/runtime/watchdog.hpp"
 #include "linkgain/telemetry/host.hpp"
+#include "linkgain/telemetry/nvml.hpp"
 
 namespace linkgain {
 namespace {
@@ -78,8 +79,7 @@ int usual_ranks(const WorkerOptions& options) {
   describe_gpus(machine);
   const int gpus = static_cast<int>(machine.ranks.size());
   if (gpus >= 2) return gpus;
-  throw MachineError(fmt::format("the nccl backend needs two GPUs, CUDA shows {}", gpus),
-                     "check `nvidia-smi -L` and CUDA_VISIBLE_DEVICES, or use --backend mpi");
+  refuse_without_gpus(gpus == 1 ? "there is one GPU" : "no GPU is visible");
 }
 
 /// Returns mpirun's command line: ranks are kept on this host, whatever allocation there is around

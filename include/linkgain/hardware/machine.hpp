@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linkgain/base/environment.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/base/names.hpp"
 #include "linkgain/hardware/topology.hpp"
 
@@ -127,6 +128,10 @@ std::string cuda_version_text(int version);
 /// with CUDA `built` ("13.0"), as one of a lower major version does not (NVIDIA's release notes of
 /// the CUDA toolkit, "CUDA minor version compatibility"). Either may be empty: unknown.
 void require_driver_for(std::string_view built, std::string_view driver);
+
+/// Says why there are not the two GPUs that the nccl backend needs, and what to do, of which the
+/// driver's `advice` may be empty.
+MachineError without_two_gpus(std::string_view reason, std::string_view advice);
 
 /// Versions and build of the software that measured.
 struct Software {

@@ -19,6 +19,9 @@ namespace nvml_api {
 enum class P2pCapability : int;
 }
 
+/// Throws without_two_gpus(): for NVML's reason where the driver does not start, else for this one.
+[[noreturn]] void refuse_without_gpus(std::string reason);
+
 struct NvmlLibrary;
 
 /// NVML, opened at run time from libnvidia-ml.so.1 with our own declarations, so that nothing of it

@@ -21,6 +21,7 @@
 #include "linkgain/gpu/errors.hpp"
 #include "linkgain/gpu/shared_memory.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/telemetry/nvml.hpp"
 #include "nccl/api.hpp"
 #include "nccl/nccl_calls.hpp"
 #include "peer/peer_calls.hpp"
@@ -34,6 +35,7 @@ int take_device(const Session& session, const std::vector<int>& gpus) {
   require_driver_for(gpu::runtime_version(), gpu::driver_version().value_or(""));
   std::string reason;
   const int count = gpu::device_count(&reason);
+  if (count == 0) refuse_without_gpus(reason);
   const auto place = static_cast<std::size_t>(session.local_rank());
   if (!gpus.empty() && place >= gpus.size()) {
     throw MachineError(fmt::format("rank {} has no GPU: --gpus names {} for each host",
@@ -42,11 +44,8 @@ int take_device(const Session& session, const std::vector<int>& gpus) {
   }
   const int device = gpus.empty() ? session.local_rank() : gpus[place];
   if (device >= count) {
-    throw MachineError(
-        fmt::format("rank {} has no GPU: {} are there{}", session.rank(), count,
-                    reason.empty() ? "" : " (" + reason + ")"),
-        "start no more ranks (-g) than there are GPUs, which nvidia-smi -L lists; without any, "
-        "measure MPI with --backend mpi");
+    throw MachineError(fmt::format("rank {} has no GPU: {} are there", session.rank(), count),
+                       "start no more ranks (-g) than there are GPUs, which nvidia-smi -L lists");
   }
   gpu::check(cudaSetDevice(device));
   return device;
