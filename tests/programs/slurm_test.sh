@@ -215,6 +215,26 @@ test_node_check_does_not_measure_cpus_for_gpus() {
   expect_output 'missing'
 }
 
+test_node_check_needs_no_mpirun_for_gpus() {
+  local -r variant=worker=${program%/*}/double/linkgain-bench
+  mkdir "$work/broken"
+  printf '#!/bin/sh\nexit 1\n' >"$work/broken/mpirun"
+  cat >"$work/on_gpus" <<SCRIPT
+#!/bin/sh
+export LINKGAIN_NVML_LIBRARY='$nvml_double' LINKGAIN_NVML_SCENARIO=no-nvlink PATH='$work/broken':"\$PATH"
+exec '$program' "\$@"
+SCRIPT
+  chmod +x "$work/broken/mpirun" "$work/on_gpus"
+  local -r check=("$repository/scripts/slurm/node-check.sbatch" --linkgain "$work/on_gpus")
+  local -r options=(--variant "first:$variant" --variant "second:$variant" --only all_reduce --sizes 1K --launches 1)
+  run_batch gpus.out --nodes=2 "${check[@]}" --out gpus -- "${options[@]}"
+  expect_status 7 # two nodes judge no third
+  expect_value gpus/node1/record.json 'r["status"]' complete
+  expect_value gpus/node2/record.json 'r["status"]' complete
+  run_batch asked.out --nodes=2 "${check[@]}" --out asked -- "${options[@]}" --launcher=mpirun
+  expect_status 1 # both nodes lack what they were asked to take
+}
+
 test_all_nodes_is_one_job_over_all() {
   run_batch all-nodes.out --nodes=2 --ntasks-per-node=1 \
     "$repository/scripts/slurm/all-nodes.sbatch" --out all --linkgain "$program" \
