@@ -60,7 +60,7 @@ inline constexpr std::array kLibraries{
     Library{"run", "coordinator", "machines output plan"},
     Library{"summary", "coordinator", "analysis tables"},
     Library{"predict", "coordinator", "summary"},
-    Library{"report", "coordinator", "summary tables"},
+    Library{"report", "coordinator", "predict summary tables"},
     Library{"screen", "coordinator", "report"},
     // Pages of one command each are in its own library.
     Library{"html", "coordinator", "report"},

@@ -558,6 +558,7 @@ std::vector<std::string> answer_sentences(const RunSummary& summary, const Answe
   sentences.insert(sentences.begin(), {alarm.empty() ? "" : alarm + ", see the warning.",
                                        disturbed_text(summary.record)});
   sentences.push_back(nvlink_bound_sentence(summary));
+  sentences.push_back(model_sentence(summary));
   std::erase(sentences, "");
   return sentences;
 }

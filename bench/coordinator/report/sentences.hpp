@@ -45,4 +45,8 @@ Text wrong_data_mark();
 /// empty where that is.
 std::string nvlink_bound_sentence(const RunSummary& summary);
 
+/// Says what a model of 8B parameters would gain, as predict has it without a speed of the user's;
+/// empty where no sums between a product and a norm were measured, or too few.
+std::string model_sentence(const RunSummary& summary);
+
 }  // namespace linkgain

@@ -224,6 +224,15 @@ std::string asked(Case definition) {
   return case_name(definition);
 }
 
+TEST(Answer, OfSumsOfModelsSaysWhatAModelWouldGain) {
+  Record record = recorded("2xH200-inference");
+  EXPECT_THAT(spoken(record), HasSubstr("llama-3-8b split over 2 GPUs"));
+  std::erase_if(record.cases, [](const CaseResult& result) {
+    return result.definition.operation == OperationKind::product_norm;
+  });
+  EXPECT_THAT(spoken(record), Not(HasSubstr("llama"))) << "nothing is known of the rest";
+}
+
 TEST(Answer, HasARowForEverythingThatWasMeasuredOrNamesIt) {
   for (const auto& entry : std::filesystem::directory_iterator(RESULTS_FOLDER)) {
     if (!std::filesystem::exists(entry.path() / "record.json")) continue;
