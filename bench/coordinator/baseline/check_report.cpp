@@ -185,6 +185,12 @@ std::string summary_text(const CheckResult& result) {
   if (!rest.empty()) text += fmt::format("; {}", fmt::join(rest, ", "));
   if (added > 0) text += fmt::format("; {} not in the baseline", added);
   if (std::ranges::any_of(result.warnings, disturbs)) text += "; disturbed by other work";
+  const bool was_cut = std::ranges::any_of(result.warnings, [](const Warning& warning) {
+    return is(warning, WarningCode::budget_used_up);
+  });
+  if (was_cut && count_of(result, Verdict::missing) > 0) {
+    text += "; the budget ended the run, measure again with a longer --budget";
+  }
   return text + std::string(coverage_clause(coverage_of(result)));
 }
 

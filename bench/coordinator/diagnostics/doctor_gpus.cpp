@@ -22,10 +22,11 @@ Finding check_driver(const Survey& survey) {
   const std::string reason =
       survey.topology.no_gpus.empty() ? "the driver knows no GPU" : survey.topology.no_gpus;
   const std::int64_t on_bus = std::ssize(survey.host.nvidia_devices.value_or({}));
-  if (on_bus == 0) return check.not_checkable("no GPU: " + reason);
-  Finding finding = check.found(fault::driver_unusable,
-                                counted_of("on_pcie", on_bus, "NVIDIA GPU", "NVIDIA GPUs") +
-                                    " on PCIe, none usable: " + reason);
+  Finding finding = on_bus == 0
+                        ? check.not_checkable("no GPU: " + reason)
+                        : check.found(fault::driver_unusable,
+                                      counted_of("on_pcie", on_bus, "NVIDIA GPU", "NVIDIA GPUs") +
+                                          " on PCIe, none usable: " + reason);
   const std::string& advice = survey.topology.no_gpus_advice;
   if (!advice.empty()) finding.advice = advice;
   return finding;

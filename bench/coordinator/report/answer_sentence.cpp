@@ -178,7 +178,8 @@ std::string change_by_path(const RunSummary& summary, const AnswerSentence& said
 }
 
 /// Names two variants, "NCCL 2.32.3 (new)" and "2.28.3 (p2p)" where these are all that differs, and
-/// name no other variant; tables and pictures have the names in brackets.
+/// name no other variant; where more differs "v32-ll (NCCL 2.32.3)" and "v28 (NCCL 2.28.3)". Tables
+/// and pictures have the variants' names.
 std::pair<std::string, std::string> names_of(const RunSummary& summary, const AnswerRow& row) {
   const Settings& settings = summary.record.settings;
   const auto version_of = [&](std::size_t variant) {
@@ -205,7 +206,9 @@ std::pair<std::string, std::string> names_of(const RunSummary& summary, const An
     return {fmt::format("NCCL {} ({})", own, comparison.other->variant),
             fmt::format("{} ({})", first, comparison.first->variant)};
   }
-  return {comparison.other->variant, comparison.first->variant};
+  if (!differ) return {comparison.other->variant, comparison.first->variant};
+  return {fmt::format("{} (NCCL {})", comparison.other->variant, own),
+          fmt::format("{} (NCCL {})", comparison.first->variant, first)};
 }
 
 constexpr double kAlike = 0.05;
@@ -251,7 +254,7 @@ std::string elsewhere_text(const RunSummary& summary, const AnswerSentence& spok
   const AnswerRow& most = spoken.most_alike;
   if (most.of == nullptr) return {};
   const bool is_one = spoken.rows.size() == 1;
-  const std::string who = is_one ? "" : fmt::format("with {} ", names_of(summary, most).first);
+  const std::string who = is_one ? "" : fmt::format("with {} ", most.comparison()->other->variant);
   const std::string what = fmt::format("{}in {}", who, spoken_case(summary, most.of->definition()));
   const std::string ratio = spoken_ratio(inverse_of(*most.comparison()->ratio)).text.estimate;
   const std::string is =
@@ -292,8 +295,9 @@ std::string change_by_setting(const RunSummary& summary, const AnswerSentence& s
   const RatioText text = spoken_ratio(inverse_of(*comparison.ratio)).text;
   return fmt::format(
       "{} {} {} than {} in {} ({}{}; {}){}{}{}.", in_words(names), names.size() == 1 ? "is" : "are",
-      comparison.verdict == Verdict::slower ? "faster" : "slower", names_of(summary, row).second,
-      setting_place(summary, row), names.size() == 1 ? "" : names_of(summary, row).first + ": ",
+      comparison.verdict == Verdict::slower ? "faster" : "slower",
+      is_known_which ? comparison.first->variant : names_of(summary, row).second,
+      setting_place(summary, row), names.size() == 1 ? "" : comparison.other->variant + ": ",
       values_text(row.of->definition(), *comparison.other, *comparison.first),
       interval_text(text, *comparison.ratio), contrary_text(summary, said),
       elsewhere_text(summary, said, is_known_which), unchanged_text(summary, row));
@@ -470,22 +474,26 @@ std::string others_text(const Record& record) {
 }
 
 /// Says in a clause for each kind of warning who else worked on the machine: "Disturbed: GPU 0 was
-/// 98 % busy before anything was started; the host was busy.". Load that a run can bear has a
-/// warning alone.
+/// 98 % busy before anything was started; the host was busy.", of all that disturbs().
 std::string disturbed_text(const Record& record) {
   constexpr std::string_view kOthers;
-  static constexpr std::array<std::pair<WarningCode, std::string_view>, 4> kClauses{
-      {{WarningCode::busy_gpu, kOthers},
+  constexpr std::string_view kBusyHost = "the host was busy";
+  static constexpr std::array<std::pair<WarningCode, std::string_view>, 6> kClauses{
+      {{WarningCode::oversubscribed, "there were more ranks than processors"},
+       {WarningCode::busy_gpu, kOthers},
        {WarningCode::exec_neighbours, kOthers},
        {WarningCode::links_disturbed, "other work used the links"},
-       {WarningCode::busy_processors, "the host was busy"}}};
+       {WarningCode::busy_processors, kBusyHost},
+       {WarningCode::host_load, kBusyHost}}};
   std::vector<std::string> clauses;
   for (const auto& [code, clause] : kClauses) {
-    if (std::ranges::none_of(record.warnings,
-                             [&](const Warning& warning) { return is(warning, code); })) {
+    if (std::ranges::none_of(record.warnings, [&](const Warning& warning) {
+          return is(warning, code) && disturbs(warning);
+        })) {
       continue;
     }
-    clauses.push_back(clause == kOthers ? others_text(record) : std::string(clause));
+    std::string text = clause == kOthers ? others_text(record) : std::string(clause);
+    if (clauses.empty() || clauses.back() != text) clauses.push_back(std::move(text));
   }
   return clauses.empty() ? "" : fmt::format("Disturbed: {}.", fmt::join(clauses, "; "));
 }

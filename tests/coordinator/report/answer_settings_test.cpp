@@ -100,7 +100,7 @@ TEST(Answer, ClaimsWhatWasMeasuredAndNoMore) {
        {"new is slower than p2p in all-reduce of 64 KiB to 256 KiB, at most 1.75x at 64 KiB ("}},
       {"another NCCL that has a setting of its own, too",
        versions,
-       {"new is slower than p2p in send-recv of 16 KiB to 1 MiB"}},
+       {"new (NCCL 2.32.3) is slower than p2p (NCCL 2.28.3) in send-recv of 16 KiB to 1 MiB"}},
       {"a variant that takes as long: its own ratio and values",
        of_variants({nvlink_case(all_reduce(1 << 28), 1.004e-3, 1.0e-3, 0.992, 1.0005)}, setting),
        {"new makes no significant difference to all-reduce of 256 MiB beside p2p: 1.00",
@@ -230,10 +230,12 @@ TEST(Answer, HasTheRowOfItsFirstSentenceAndNamesEveryVariant) {
     EXPECT_THAT(labels(answer_of(summary)), Contains(named)) << "the sentence names it, too";
   }
   const std::string sentence = answer_sentence(summary, one);
-  EXPECT_THAT(sentence, StartsWith("v29, v30, v31 and v32 are slower "))
+  EXPECT_THAT(sentence,
+              StartsWith("v29 (NCCL 2.29.7), v30 (NCCL 2.30.7), v31 (NCCL 2.31.2) and v32 "
+                         "(NCCL 2.32.3) are slower than v28 (NCCL 2.28.3) in "))
       << "versions come before settings, which change more";
   EXPECT_THAT(sentence, HasSubstr("1.67x at 64 KiB"));
-  EXPECT_THAT(sentence, HasSubstr(" v32-chunk is faster than v28 "))
+  EXPECT_THAT(sentence, HasSubstr(" v32-chunk (NCCL 2.32.3) is faster than v28 in "))
       << "its largest change is a loss, and its gain the largest";
   EXPECT_THAT(sentence, HasSubstr(" v28-ll takes at most 1.67x ")) << "the last of all";
 }

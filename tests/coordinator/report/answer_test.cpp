@@ -155,7 +155,15 @@ std::vector<Spoken> other_sentences() {
       {"disturbed in several ways",
        several_warnings(),
        {"Disturbed: in a run of host GPU 1 was 50 % busy 2 s after the start, while no job of this "
-        "run was active; other work used the links. NVLink makes "}},
+        "run was active; other work used the links; the host was busy. NVLink makes "}},
+      {"a host whose load alone disturbed",
+       with_warning(one_case(3e-3, 36e-3, 11.9, 12.1), "host-load",
+                    "while measuring, processes waited for a processor in 100 % of the time"),
+       {"Disturbed: the host was busy. NVLink makes "}},
+      {"time that a hypervisor took, which disturbs() does not count",
+       with_warning(one_case(3e-3, 36e-3, 11.9, 12.1), "host-load",
+                    "while measuring, a hypervisor took 0.11 processors' time for others"),
+       {"NVLink makes "}},
       {"a disturbed run",
        busy_before(with_warning(one_case(3e-3, 36e-3, 11.9, 12.1), "busy-gpu", "text")),
        {"Disturbed: GPU 0 was 98 % busy before anything was started. NVLink makes all-reduce of 1 "
