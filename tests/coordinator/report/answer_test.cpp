@@ -160,10 +160,6 @@ std::vector<Spoken> other_sentences() {
        with_warning(one_case(3e-3, 36e-3, 11.9, 12.1), "host-load",
                     "while measuring, processes waited for a processor in 100 % of the time"),
        {"Disturbed: the host was busy. NVLink makes "}},
-      {"time that a hypervisor took, which disturbs() does not count",
-       with_warning(one_case(3e-3, 36e-3, 11.9, 12.1), "host-load",
-                    "while measuring, a hypervisor took 0.11 processors' time for others"),
-       {"NVLink makes "}},
       {"a disturbed run",
        busy_before(with_warning(one_case(3e-3, 36e-3, 11.9, 12.1), "busy-gpu", "text")),
        {"Disturbed: GPU 0 was 98 % busy before anything was started. NVLink makes all-reduce of 1 "
