@@ -267,6 +267,20 @@ class Options(unittest.TestCase):
                     with self.subTest(f"{block.place}: {line}"):
                         self.check_line(line)
 
+    def test_vllm_without_p2p_has_its_own_all_reduce_off(self):
+        found = 0
+        for page in PAGES:
+            for block in other_blocks(page):
+                for line in "\n".join(block.lines).replace("\\\n", " ").splitlines():
+                    server = re.search(r"linkgain exec .*--server '([^']*vllm[^']*)'", line)
+                    if server is None:
+                        continue
+                    found += 1
+                    with self.subTest(f"{block.place}: {line}"):
+                        self.assertIn("{args}", server[1])
+                        self.assertTrue("--preset" in line or "--args 'host:--disable-custom-all-reduce'" in line)
+        self.assertGreaterEqual(found, 2)
+
     def check_line(self, line):
         try:
             words = shlex.split(line, comments=True)

@@ -1,6 +1,7 @@
 #include "linkgain/exec/presets.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -103,7 +104,8 @@ void fill_in(std::string& option, std::string preset) {
   if (option.empty()) option = std::move(preset);
 }
 
-/// Gives the preset's arguments of the variants that there are.
+/// Gives the preset's arguments of the variants that there are. Refuses a server that would leave
+/// its arguments to the client.
 void fill_in_arguments(ExecOptions& options, const Preset& preset) {
   if (!options.arguments.empty()) return;
   for (const std::string_view each : preset.arguments) {
@@ -113,6 +115,11 @@ void fill_in_arguments(ExecOptions& options, const Preset& preset) {
     });
     if (is_there) options.arguments.emplace_back(each);
   }
+  const auto has_place = [](std::string_view line) { return line.find(kArguments) != line.npos; };
+  if (options.arguments.empty() || !has_place(preset.server) || has_place(options.server)) return;
+  throw UsageError(fmt::format("--server has no {}, where the preset's --args '{}' belong",
+                               kArguments, fmt::join(options.arguments, "' '")),
+                   fmt::format("write {} behind the server's own arguments", kArguments));
 }
 
 }  // namespace

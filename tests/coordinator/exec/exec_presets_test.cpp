@@ -64,6 +64,22 @@ TEST_F(ExecPresets, LeaveWhatWasAskedFor) {
   EXPECT_THAT(plan().variants[1].arguments, ElementsAre("--other"));
 }
 
+TEST_F(ExecPresets, GiveTheServersArgumentsToNoClient) {
+  options_.preset = {"vllm", "M"};
+  options_.server = "vllm serve M --tensor-parallel-size 4";
+  EXPECT_THAT(refusal_of([&] { plan(); }),
+              HasSubstr("--server has no {args}, where the preset's --args "
+                        "'host:--disable-custom-all-reduce' belong"));
+  options_.variants = {"p2p", "ring:NCCL_ALGO=Ring"};
+  EXPECT_THAT(plan().variants[1].arguments, IsEmpty());
+  options_.variants = {};
+  options_.server += " {args}";
+  EXPECT_EQ(server_of(plan(), {.variant = 1}).back(), "--disable-custom-all-reduce");
+  options_.server = "";
+  options_.preset = {"llama.cpp", "M"};
+  EXPECT_EQ(command_of(plan(), {.variant = 2}).back(), "layer");
+}
+
 TEST_F(ExecPresets, TakeTheirLoadFromTheAxis) {
   options_.preset = {"sglang", "M"};
   options_.axis = "LOAD=1,64";
