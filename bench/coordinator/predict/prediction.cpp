@@ -277,12 +277,26 @@ void narrow(const Prediction& of, const TrainingQuestion& question, PhasePredict
   if (result.ratio && all->low < all->high) result.ratio->interval = all;
 }
 
+/// Returns the strategy that sends the same: PyTorch's FSDP gathers parameters as ZeRO 3 does.
+TrainingStrategy strategy_of(Sharding sharding) {
+  switch (sharding) {
+    case Sharding::ddp:
+      return TrainingStrategy::ddp;
+    case Sharding::zero2:
+      return TrainingStrategy::zero2;
+    case Sharding::fsdp:
+    case Sharding::zero3:
+      return TrainingStrategy::zero3;
+  }
+  return {};
+}
+
 PhasePrediction predict_training(const Prediction& of) {
   const TrainingQuestion& question = *of.question.training;
   const double largest = of.measured.largest(of.curves);
-  PhasePrediction result = begin_phase(
-      of, Phase::training,
-      training_calls(question.parameters * question.element_bytes, question.strategy, largest));
+  PhasePrediction result = begin_phase(of, Phase::training,
+                                       training_calls(question.parameters * question.element_bytes,
+                                                      strategy_of(question.strategy), largest));
   const double given = question.step.value;
   const Both sums{result.communication_link.value, result.communication_other.value};
   require_time_beside(of, sums.at(of.on), given,

@@ -88,9 +88,9 @@ std::string training_clause(const Prediction& of, const PhasePrediction& phase) 
   const TrainingQuestion& question = *of.question.training;
   const Interval& range = *phase.hidden_to_exposed;
   std::string text = fmt::format(
-      "a {} step of {} parameters takes {} to {} less time, by how much of communication hides "
-      "behind computing",
-      name_of(question.strategy), count_text(question.parameters),
+      "a training step of {} parameters with {} takes {} to {} less time, by how much of "
+      "communication hides behind computing",
+      count_text(question.parameters), name_of(question.strategy),
       readable_percent(less_time(range.low)),
       at_most(of) + readable_percent(less_time(range.high)));
   if (phase.ratio) text += "; as in the record's GPT-2 steps " + less_time_text(phase);
@@ -130,7 +130,7 @@ Table table_of(const Prediction& of) {
     RatioText ratio;
     if (phase.ratio) ratio = readable_ratio(*phase.ratio);
     if (phase.hidden_to_exposed && !ratio.low) {
-      ratio.low = fmt::format("{:.2f}", phase.hidden_to_exposed->low);
+      ratio.low = fmt::format("{:.2f}x", phase.hidden_to_exposed->low);
       ratio.high = fmt::format("{:.2f}x", phase.hidden_to_exposed->high);
     }
     table.add_row({label_of(of, phase), time_text(phase.link), time_text(phase.other),

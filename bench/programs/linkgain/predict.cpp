@@ -74,14 +74,6 @@ struct PredictOptions {
   bool is_training = false;
 };
 
-/// Takes PyTorch's name for a training whose parameters are sharded as well.
-TrainingStrategy parse_strategy(const std::string& text) {
-  if (text == "fsdp") return TrainingStrategy::zero3;
-  return parse_name(
-      "strategy", text,
-      std::array{TrainingStrategy::ddp, TrainingStrategy::zero2, TrainingStrategy::zero3});
-}
-
 CLI::Option* add_whole(CommandLine& line, const char* name, int& value, int most,
                        const std::string& help) {
   return line.app.add_option(name, value, help)
@@ -148,11 +140,13 @@ void declare_training(CommandLine& line, PredictOptions& options) {
           },
           "Time of a step as it is now, as 420ms")
       ->type_name("TIME");
-  CLI::Option* const strategy =
-      line.deferred
-          .add("--strategy", training.strategy, parse_strategy, "ddp, fsdp, zero2 or zero3", "ddp")
-          ->type_name("NAME");
-  line.words[strategy] = {"ddp", "fsdp", "zero2", "zero3"};
+  CLI::Option* const strategy = line.deferred
+                                    .add("--strategy", training.strategy, from_name<Sharding>,
+                                         listed(names_of(kValues<Sharding>), "or"), "ddp")
+                                    ->type_name("NAME");
+  for (const std::string_view name : names_of(kValues<Sharding>)) {
+    line.words[strategy].emplace_back(name);
+  }
   CLI::Option* const type =
       line.deferred
           .add(

@@ -25,12 +25,21 @@ struct DecoderQuestion {
   std::optional<double> prompt_tokens_per_second{};  ///< the same while a prompt is read
 };
 
+/// How a training is shared out, in the words of those who ask.
+enum class Sharding { ddp, fsdp, zero2, zero3 };
+
+template <>
+inline constexpr auto kNames<Sharding> = names<Sharding>("strategy", {{Sharding::ddp, "ddp"},
+                                                                      {Sharding::fsdp, "fsdp"},
+                                                                      {Sharding::zero2, "zero2"},
+                                                                      {Sharding::zero3, "zero3"}});
+
 /// What is asked of a training whose GPUs each have the whole batch's share.
 struct TrainingQuestion {
   double parameters = 0.0;
   double element_bytes = 2.0;  ///< of a gradient, or of a parameter that is gathered
   Seconds step{};              ///< as it is now
-  TrainingStrategy strategy = TrainingStrategy::ddp;
+  Sharding strategy = Sharding::ddp;
 };
 
 enum class Phase { decode, prefill, training };

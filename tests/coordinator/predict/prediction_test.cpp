@@ -19,7 +19,9 @@
 namespace linkgain::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Asks for llama-3-8b, whose head and embedding are not split: 64 all-reduces of 8 KiB a step.
 PredictionQuestion of_model(int batch = 1) {
@@ -318,6 +320,20 @@ TEST(PredictionReport, IsOneScreen) {
     text += screen + "\n";
   }
   expect_golden(text, "prediction.txt");
+}
+
+TEST(PredictionReport, SaysTheEndsOfARangeAndTheStrategyAsAsked) {
+  PredictionQuestion question = of_training(1e9, 0.2);
+  question.training->strategy = Sharding::fsdp;
+  const Prediction prediction = predict(planted_record(), question);
+  const Interval range = *prediction.phases.at(0).hidden_to_exposed;
+  const Document report = prediction_report(prediction);
+  const std::string ends = fmt::format("{:.2f}–{:.2f}x", range.low, range.high);
+  for (const std::string& text : {to_terminal(report, {.columns = 100}), to_markdown(report)}) {
+    EXPECT_THAT(text, AllOf(HasSubstr(ends), HasSubstr("with fsdp"), HasSubstr("training, fsdp"),
+                            Not(HasSubstr("zero3"))));
+  }
+  EXPECT_EQ(json::Out::parse(to_json(prediction)).at("question").at("strategy"), "fsdp");
 }
 
 TEST(PredictionReport, HasTheSameForPrograms) {

@@ -61,12 +61,12 @@ TEST(CommandLine, OfPredictATraining) {
     EXPECT_TRUE(training.is_training);
     EXPECT_DOUBLE_EQ(training.training.parameters, count);
     EXPECT_DOUBLE_EQ(training.training.step.value, 0.42);
-    EXPECT_EQ(training.training.strategy, TrainingStrategy::ddp);
+    EXPECT_EQ(training.training.strategy, Sharding::ddp);
     EXPECT_EQ(training.training.element_bytes, 2.0);
   }
   const auto fsdp = predict_options(
       {"--params", "7B", "--step-time", "1s", "--strategy", "fsdp", "--dtype", "fp32"});
-  EXPECT_EQ(fsdp.training.strategy, TrainingStrategy::zero3);
+  EXPECT_EQ(fsdp.training.strategy, Sharding::fsdp);
   EXPECT_EQ(fsdp.training.element_bytes, 4.0);
 }
 
