@@ -65,8 +65,8 @@ Value most_frequent(const std::map<Value, std::set<std::int64_t>>& sizes,
 
 class LinkReader {
  public:
-  LinkReader(const Record& record, std::optional<int> ranks)
-      : record_(record), means_(launch_means(record)) {
+  LinkReader(const Record& record, std::optional<int> ranks, const std::string& today)
+      : record_(record), today_(today), means_(launch_means(record)) {
     for (std::size_t i = 0; i < record.cases.size(); ++i) {
       if (is_sum(record.cases[i].definition) && !record.cases[i].samples.empty())
         sums_.push_back(i);
@@ -152,7 +152,7 @@ class LinkReader {
         found[{reducer_of(c), c.hidden > 0}].try_emplace(c.size.value, *mean);
       }
     }
-    LinkSide side{.variant = variant, .name = variant};
+    LinkSide side{.variant = variant, .name = variant, .path = path_of(variant)};
     for (const auto& [key, sizes] : found) {
       if (sizes.size() < 2) continue;
       std::vector<TimeCurve::Point> points;
@@ -201,8 +201,19 @@ class LinkReader {
     const bool has_link = path == Path::nvlink || path == Path::pcie_p2p;
     if (has_link) link_.link.name = readable_path(path);
     const bool is_host = path == Path::host_memory && record_.settings.backend == BackendKind::nccl;
-    if (link_.link.curves.empty() || is_host || (is_same && !has_link)) {
-      take_limit(is_same || link_.link.curves.empty() ? link_.other : link_.link);
+    const bool is_missing = link_.link.curves.empty() || is_host || (is_same && !has_link);
+    const RunSummary summary(record_);
+    const std::optional<LinkBounds> bounds = link_bounds(summary);
+    const bool has_limit = bounds && bounds->link.gb_per_s;
+    if (is_missing || (path == Path::pcie_p2p && has_limit)) {
+      if (!has_limit) {
+        throw UsageError("no link was measured, and none that these GPUs can have is known",
+                         "give a record of GPUs that a link joins");
+      }
+      const bool is_second = link_.link.curves.empty() || (is_same && !has_link);
+      LinkSide without = is_second ? link_.other : link_.link;
+      if (!today_.empty()) without = named_side();
+      take_limit(bounds->link, std::move(without));
     } else if (link_.other.curves.empty() || is_same) {
       throw UsageError(
           fmt::format("the record has no two sizes of the all-reduce without {}", link_.link.name),
@@ -210,18 +221,25 @@ class LinkReader {
     }
   }
 
+  /// Reads the variant that the user names; nobody has seen a speed over a link that is not there.
+  LinkSide named_side() const {
+    std::vector<std::string> known;
+    for (const Variant& each : record_.settings.variants) {
+      LinkSide side = side_of(each.name);
+      if (side.curves.empty()) continue;
+      if (each.name == today_) return side;
+      known.push_back(each.name);
+    }
+    throw UsageError(fmt::format("--on {}: the record tells of {}; no link was measured", today_,
+                                 fmt::join(known, " and ")));
+  }
+
   /// Has the link's published limit stand in, where it was not there.
-  void take_limit(LinkSide without) {
-    const RunSummary summary(record_);
-    const std::optional<LinkBounds> bounds = link_bounds(summary);
+  void take_limit(const UnusedLink& limit, LinkSide without) {
     if (without.curves.empty()) {
       throw UsageError("the record has no two sizes of the all-reduce", kMeasureAdvice);
     }
-    if (!bounds || !bounds->link.gb_per_s) {
-      throw UsageError("no link was measured, and none that these GPUs can have is known",
-                       "give a record of GPUs that a link joins");
-    }
-    link_.link = {.variant = "link", .name = bounds->link.name, .limit = bounds->link.gb_per_s};
+    link_.link = {.variant = "link", .name = limit.name, .limit = limit.gb_per_s};
     link_.other = std::move(without);
   }
 
@@ -253,6 +271,7 @@ class LinkReader {
   }
 
   const Record& record_;
+  const std::string& today_;  ///< empty: not named
   LaunchMeans means_;
   std::vector<std::size_t> sums_;  ///< places of the all-reduces that are read
   MeasuredLink link_;
@@ -383,11 +402,12 @@ double MeasuredLink::largest(const ChosenCurves& curves) const {
   return std::min(size, link.curves.at({curves.reducer, curves.in_context}).largest());
 }
 
-MeasuredLink measured_link(const Record& record, std::optional<int> ranks) {
+MeasuredLink measured_link(const Record& record, std::optional<int> ranks,
+                           const std::string& today) {
   if (record.settings.program) {
     throw UsageError("the record is of linkgain exec, and has no all-reduce", kMeasureAdvice);
   }
-  return LinkReader(record, ranks).read();
+  return LinkReader(record, ranks, today).read();
 }
 
 }  // namespace linkgain

@@ -154,15 +154,21 @@ void add_rest(const Prediction& of, PhasePrediction& result, std::optional<doubl
   const MeasuredLink& measured = of.measured;
   const DecoderQuestion& question = *of.question.decoder;
   const std::vector<Calls>& calls = result.calls;
-  if (!given_speed && (measured.products.empty() || !has_weights(question.model))) return;
+  const bool has_products = !measured.products.empty() && has_weights(question.model);
+  if (!given_speed && !has_products) return;
   std::vector<LaunchMean> times = communication(of, calls);
   const std::size_t sizes = times.size();
+  const double now = communication_of(calls, values_of(times)).at(of.on);
   Computation rest;
-  if (given_speed) {
-    require_time_beside(of, communication_of(calls, values_of(times)).at(of.on),
-                        result.tokens / *given_speed, fmt::format("{:g} tokens/s", *given_speed));
-  } else {
+  if (has_products) {
     rest = compute(measured, question, measured.ranks);
+    result.by_products =
+        Seconds{now + rest.seconds(rest.of_weight.time.value, rest.of_byte.time.value)};
+  }
+  if (given_speed) {
+    require_time_beside(of, now, result.tokens / *given_speed,
+                        fmt::format("{:g} tokens/s", *given_speed));
+  } else {
     times.push_back(rest.of_weight);
     times.push_back(rest.of_byte);
   }
@@ -312,9 +318,8 @@ PhasePrediction predict_training(const Prediction& of) {
 }
 
 Side side_named(const MeasuredLink& measured, const std::string& on) {
-  if (on.empty()) return measured.is_at_most() ? Side::other : Side::link;
-  if (on == measured.link.variant) return Side::link;
-  if (on == measured.other.variant) return Side::other;
+  if (measured.is_at_most() || on == measured.other.variant) return Side::other;
+  if (on.empty() || on == measured.link.variant) return Side::link;
   throw UsageError(fmt::format("--on {}: the record tells of {} and {}", on, measured.link.variant,
                                measured.other.variant));
 }
@@ -356,7 +361,8 @@ std::vector<Calls> training_calls(double bytes, TrainingStrategy strategy, doubl
 }
 
 Prediction predict(const Record& record, const PredictionQuestion& question) {
-  Prediction of{.question = question, .measured = measured_link(record, question.ranks)};
+  Prediction of{.question = question,
+                .measured = measured_link(record, question.ranks, question.on)};
   of.curves = of.measured.choose(question.reducer, question.decoder.has_value());
   of.on = side_named(of.measured, question.on);
   if (question.decoder) of.phases = {predict_decode(of), predict_prefill(of)};

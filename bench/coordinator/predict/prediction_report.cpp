@@ -177,6 +177,23 @@ std::string_view speed_option(Phase phase) {
   return phase == Phase::decode ? "--tokens-per-second" : "--prompt-tokens-per-second";
 }
 
+/// Asks about a given speed that is far below what the products allow: engines are slower than
+/// these, but not so much.
+void add_doubts(const Prediction& of, Document& document) {
+  constexpr double kDoubted = 10.0;
+  for (const PhasePrediction& phase : of.phases) {
+    if (!phase.is_given || !phase.by_products) continue;
+    const Seconds now = of.on == Side::link ? *phase.link : *phase.other;
+    const double faster = now.value / phase.by_products->value;
+    if (faster < kDoubted) continue;
+    const bool is_batch = phase.phase == Phase::decode && of.question.decoder->batch > 1;
+    document.item(with_code(fmt::format(
+        "The record's products allow {}x as many tokens a second as `{}` says, {}. Is it {}?",
+        count_text(faster), speed_option(phase.phase), speed_text(phase, phase.by_products),
+        is_batch ? "the speed of all sequences together" : "right")));
+  }
+}
+
 void add_grounds(const Prediction& of, Document& document) {
   const LinkSide& on = of.on == Side::link ? of.measured.link : of.measured.other;
   std::vector<std::string> to_give;
@@ -219,6 +236,12 @@ Document notes_of(const Prediction& of) {
         "No link was measured: what {} carries by its data sheet, {:.4g} GB/s each way, stands in.",
         of.measured.link.name, *of.measured.link.limit));
   }
+  if (of.measured.is_at_most() && of.measured.other.path == Path::pcie_p2p) {
+    document.item(with_code(fmt::format(
+        "It is compared with {}, which took PCIe P2P. What that is worth is in `linkgain report`.",
+        of.measured.other.variant)));
+  }
+  add_doubts(of, document);
   add_splits(of, document);
   add_calls(of, document);
   add_grounds(of, document);
@@ -314,6 +337,7 @@ json::Out phase_json(const Prediction& of, const PhasePrediction& phase) {
           {"rests_on", phase.is_given ? json::Out("given")
                        : phase.link   ? json::Out("products")
                                       : json::Out(nullptr)},
+          {"by_products_s", json::nullable(seconds_of(phase.by_products))},
           {"beyond_measured", phase.is_beyond},
           {"one_gpu_s", json::nullable(seconds_of(phase.one_gpu))},
           {"split_slower_with_link", phase.is_split_slower(Side::link)},

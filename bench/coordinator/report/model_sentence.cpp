@@ -39,10 +39,13 @@ std::string model_sentence(const RunSummary& summary) {
     const std::string decode = speed(prediction, Phase::decode);
     const std::string prefill = speed(prediction, Phase::prefill);
     if (decode.empty() || prefill.empty()) return {};
+    const MeasuredLink& measured = prediction.measured;
     return fmt::format(
-        "By these sums and the measured products, {} split over {} GPUs would decode one sequence "
-        "at most {} as fast and read a prompt of {} tokens at most {} as fast (linkgain predict).",
-        kModel, summary.record.machine.ranks.size(), decode, kPrompt, prefill);
+        "By these sums and the measured products, {} split over {} GPUs would{} decode one "
+        "sequence at most {} as fast and read a prompt of {} tokens at most {} as fast (linkgain "
+        "predict).",
+        kModel, summary.record.machine.ranks.size(),
+        measured.is_at_most() ? " with " + measured.link.name : "", decode, kPrompt, prefill);
   } catch (const UsageError&) {
     return {};  // not all that a model needs was measured
   }

@@ -74,6 +74,7 @@ struct LinkSide {
   std::map<std::pair<Reducer, bool>, TimeCurve> curves{};
   /// One way, 1e9 B/s, in the place of curves: a link that was not there.
   std::optional<double> limit{};
+  Path path = Path::unknown;  ///< that its largest all-reduce took
 };
 
 /// A training that communicates, on both sides; where the link was not there, in its place the same
@@ -115,9 +116,11 @@ struct MeasuredLink {
 
 /// Reads the all-reduces over so many ranks, or over those that most have: of the type with most
 /// sizes, as graphs where there are both launch modes. The link is the first variant's; the other
-/// one is `host`, or the second. Where both took the same path, the published limit of the link
-/// that the GPUs could have stands in. Throws UsageError where the record does not have two sizes
-/// of both.
-MeasuredLink measured_link(const Record& record, std::optional<int> ranks);
+/// one is `host`, or the second. Where none took the link that the GPUs could have, its published
+/// limit stands in, compared with the variant `today`: without a name that of PCIe P2P, or the
+/// other one. Throws UsageError where the record does not have two sizes of both, or no such
+/// variant.
+MeasuredLink measured_link(const Record& record, std::optional<int> ranks,
+                           const std::string& today = {});
 
 }  // namespace linkgain

@@ -71,7 +71,9 @@ struct PhasePrediction {
   /// How many times longer the other takes, with its interval; of a training that takes in from how
   /// much to how much of communication may be exposed. Absent as the times.
   std::optional<Estimate> ratio{};
-  bool is_given = false;             ///< the user's own speed is in it, not the record's products
+  bool is_given = false;  ///< the user's own speed is in it, not the record's products
+  /// As it is now, if its rest were that of the record's products; absent without these.
+  std::optional<Seconds> by_products{};
   double tokens = 0.0;               ///< that a step makes, or reads
   std::optional<Seconds> one_gpu{};  ///< about what one GPU alone would take; absent: not known
   /// The ratios of a training from all of communication hidden to all exposed.
@@ -87,7 +89,7 @@ struct PredictionQuestion {
   std::optional<int> ranks{};  ///< absent: those that most of the record's all-reduces have
   Reducer reducer = Reducer::nccl;
   /// The variant under which the given speeds were seen; empty: the link's, or of a link that was
-  /// not there the other one's.
+  /// not there what stands for today's path in measured_link().
   std::string on{};
   std::optional<DecoderQuestion> decoder{};
   std::optional<TrainingQuestion> training{};

@@ -146,6 +146,37 @@ TEST(MeasuredLink, HasThePublishedLimitStandInForALinkThatIsNotThere) {
   EXPECT_NEAR(link.all_reduce(link.other, curves, 8192).time.value, on_host(8192), 1e-12);
 }
 
+TEST(MeasuredLink, TakesTheNamedVariantAsTodaysPathWhereNoLinkWasMeasured) {
+  for (const char* variant : {"p2p", "host"}) {
+    const MeasuredLink link = measured_link(without_bridge(), std::nullopt, variant);
+    EXPECT_TRUE(link.is_at_most());
+    EXPECT_EQ(link.other.variant, variant);
+  }
+  EXPECT_THAT(thrown_by([] { measured_link(without_bridge(), std::nullopt, "link"); }),
+              HasSubstr("p2p and host"));
+}
+
+TEST(MeasuredLink, ComparesABridgeWithPcieP2p) {
+  const Record record = without_bridge(Path::pcie_p2p);
+  const MeasuredLink link = measured_link(record, std::nullopt);
+  EXPECT_TRUE(link.is_at_most());
+  EXPECT_EQ(link.link.limit, 56.25);
+  EXPECT_EQ(link.other.variant, "p2p");
+  EXPECT_EQ(measured_link(record, std::nullopt, "host").other.variant, "host");
+}
+
+TEST(MeasuredLink, ComparesPcieP2pWithHostWhereNoBridgeFits) {
+  Record record = without_bridge(Path::pcie_p2p);
+  for (RankInfo& rank : record.machine.ranks) {
+    rank.gpu->name = "NVIDIA GeForce RTX 4090";
+    rank.gpu->nvlink_links = 0;
+  }
+  const MeasuredLink link = measured_link(record, std::nullopt);
+  EXPECT_FALSE(link.is_at_most());
+  EXPECT_EQ(link.link.name, "PCIe P2P");
+  EXPECT_EQ(link.other.variant, "host");
+}
+
 /// Has NVLink in two variants, as of two versions of NCCL, and none in those of `without`.
 Record two_with_the_link(const std::vector<std::string>& without) {
   Scatter scatter(0.0);

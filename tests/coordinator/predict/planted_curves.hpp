@@ -76,8 +76,8 @@ inline Record planted_record(const Model& link = on_link, const Model& host = on
   return finished(run_of(measured_curves(sized(8), usual_sizes(), link, host, scatter)));
 }
 
-/// Describes two RTX 3090 without a bridge.
-inline Record without_bridge() {
+/// Describes two RTX 3090 without a bridge, whose P2P variant took that path.
+inline Record without_bridge(Path p2p = Path::host_memory) {
   Record record = two_gpus();
   for (RankInfo& rank : record.machine.ranks) {
     rank.gpu->name = "NVIDIA GeForce RTX 3090";
@@ -89,8 +89,11 @@ inline Record without_bridge() {
   }
   record.machine.links = {{.from = 0, .to = 1, .p2p = false, .nvlink = false}};
   Scatter scatter(0.0);
-  auto all = measured_curves(sized(8), usual_sizes(), on_host, on_host, scatter);
-  for (Measured& each : all) each.path = Path::host_memory;
+  const Model by_p2p = [p2p](double bytes) {
+    return p2p == Path::pcie_p2p ? on_host(bytes) / 2.0 : on_host(bytes);
+  };
+  auto all = measured_curves(sized(8), usual_sizes(), by_p2p, on_host, scatter);
+  for (Measured& each : all) each.path = each.variant == "p2p" ? p2p : Path::host_memory;
   const Case step = parse_case_name("gpt2_step/bf16/gpt2/np2");
   const Case alone = parse_case_name("gpt2_step/bf16/gpt2/np2/none");
   for (const char* variant : {"p2p", "host"}) {

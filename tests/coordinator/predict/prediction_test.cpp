@@ -301,9 +301,31 @@ PredictionQuestion of_known_speeds() {
   return question;
 }
 
+TEST(PredictionReport, AsksAboutASpeedFarBelowWhatProductsAllow) {
+  const auto report = [](double tokens_per_second) {
+    PredictionQuestion question = of_model(64);
+    question.decoder->tokens_per_second = tokens_per_second;
+    return to_markdown(prediction_report(predict(inference_record(), question)));
+  };
+  EXPECT_THAT(report(70.0), HasSubstr("together?"));
+  EXPECT_THAT(report(5000.0), Not(HasSubstr("together?")));
+}
+
+TEST(Decode, SeesAGivenSpeedUnderTheVariantThatIsTodaysPath) {
+  PredictionQuestion question = of_model(8);
+  question.decoder->tokens_per_second = 100.0;
+  question.on = "p2p";
+  const Prediction prediction = predict(without_bridge(), question);
+  EXPECT_EQ(prediction.on, Side::other);
+  EXPECT_NEAR(decode_of(prediction).other->value, 0.08, 1e-12);
+  EXPECT_LT(decode_of(prediction).link->value, 0.08);
+}
+
 TEST(PredictionReport, IsOneScreen) {
   PredictionQuestion slow = of_model();
   slow.decoder->tokens_per_second = 100.0;
+  PredictionQuestion of_one_sequence = of_model(64);
+  of_one_sequence.decoder->tokens_per_second = 70.0;
   const std::pair<Record, PredictionQuestion> questions[] = {
       {with_training(), of_known_speeds()},
       {with_training(), of_model()},
@@ -311,6 +333,8 @@ TEST(PredictionReport, IsOneScreen) {
       {inference_record(), of_model()},
       {without_bridge(), slow},
       {without_bridge(), of_training(1e9, 0.2)},
+      {without_bridge(Path::pcie_p2p), slow},
+      {inference_record(), of_one_sequence},
       {planted_record(on_host, on_link), slow}};
   std::string text;
   for (const auto& [record, question] : questions) {
