@@ -261,12 +261,13 @@ class LinkReader {
     for (std::size_t i = 0; i < record_.cases.size(); ++i) {
       if (!may_stand_for_run(definition(i)) || definition(i).ranks != link_.ranks) continue;
       std::optional<LaunchMean> link = mean_of(i, link_.link.variant);
-      const CaseResult* const alone = without_communication(record_, definition(i));
-      if (link_.link.limit && alone != nullptr) {
-        link = first_mean(static_cast<std::size_t>(alone - record_.cases.data()));
+      std::optional<LaunchMean> alone;
+      if (const CaseResult* const found = without_communication(record_, definition(i))) {
+        alone = first_mean(static_cast<std::size_t>(found - record_.cases.data()));
       }
+      if (link_.link.limit && alone) link = alone;
       const std::optional<LaunchMean> other = mean_of(i, link_.other.variant);
-      if (link && other) link_.trainings.push_back({definition(i), *link, *other});
+      if (link && other) link_.trainings.push_back({definition(i), *link, *other, alone});
     }
   }
 

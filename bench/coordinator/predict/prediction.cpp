@@ -219,6 +219,38 @@ Both training_steps(double given, Side on, const Both& sums, double exposed) {
                           : Both{std::max(given - difference, sums.link), given};
 }
 
+/// Returns the strategy that sends the same: PyTorch's FSDP gathers parameters as ZeRO 3 does.
+TrainingStrategy strategy_of(Sharding sharding) {
+  switch (sharding) {
+    case Sharding::ddp:
+      return TrainingStrategy::ddp;
+    case Sharding::zero2:
+      return TrainingStrategy::zero2;
+    case Sharding::fsdp:
+    case Sharding::zero3:
+      return TrainingStrategy::zero3;
+  }
+  return {};
+}
+
+/// How much of communication hides: what computing offers, as a share of a step without
+/// communication, but no more than a share of communication.
+struct Hidden {
+  double of_computing = 0.0;
+  double of_communication = 0.0;
+  double step(double computing, double communication) const {
+    return std::max(communication,
+                    computing + communication -
+                        std::min(of_computing * computing, of_communication * communication));
+  }
+  /// Returns what a step computes that takes so long.
+  double computing(double step, double communication) const {
+    const double by_communication = step - (1.0 - of_communication) * communication;
+    if (of_computing >= 1.0) return by_communication;
+    return std::min((step - communication) / (1.0 - of_computing), by_communication);
+  }
+};
+
 /// A measured training's communication, and how much of it was exposed.
 class TrainingExposure {
  public:
@@ -229,6 +261,7 @@ class TrainingExposure {
         times_(communication(of, calls_)) {
     times_.push_back(row.link);
     times_.push_back(row.other);
+    times_.push_back(row.alone.value_or(row.link));
   }
 
   const std::vector<LaunchMean>& times() const { return times_; }
@@ -237,6 +270,13 @@ class TrainingExposure {
     const Both sums = communication_of(calls_, times);
     const double longer = times[2 * calls_.size() + 1] - times[2 * calls_.size()];
     return std::clamp(longer / (sums.other - sums.link), 0.0, 1.0);
+  }
+  /// Says how much of communication without the link hid behind computing.
+  Hidden hidden(Values times) const {
+    const double communication = communication_of(calls_, times).other;
+    const Values steps = times.subspan(2 * calls_.size());
+    const double hidden = std::clamp(communication + steps[2] - steps[1], 0.0, communication);
+    return {hidden / steps[2], hidden / communication};
   }
   /// Says what communication would take of the step if all of it were exposed.
   double share(Side on) const {
@@ -250,8 +290,41 @@ class TrainingExposure {
   std::vector<LaunchMean> times_;
 };
 
+/// Takes the step by what hides in measured trainings of this strategy: as much of computing and as
+/// much of communication as any of them shows. Two or more are needed to tell the two apart.
+void take_hidden(const Prediction& of, const TrainingQuestion& question, PhasePrediction& result) {
+  std::vector<LaunchMean> times = communication(of, result.calls);
+  const std::size_t own = times.size();
+  std::vector<TrainingExposure> rows;
+  for (const TrainingRow& row : of.measured.trainings) {
+    if (!row.alone || row.definition.training->strategy != strategy_of(question.strategy)) continue;
+    const std::vector<LaunchMean>& more = rows.emplace_back(of, row).times();
+    times.insert(times.end(), more.begin(), more.end());
+  }
+  if (rows.size() < 2 || of.measured.is_at_most()) return;
+  const auto steps_of = [&](Values values) {
+    Hidden most;
+    Values rest = values.subspan(own);
+    for (const TrainingExposure& row : rows) {
+      const Hidden each = row.hidden(rest);
+      most.of_computing = std::max(most.of_computing, each.of_computing);
+      most.of_communication = std::max(most.of_communication, each.of_communication);
+      rest = rest.subspan(row.times().size());
+    }
+    const Both sums = communication_of(result.calls, values);
+    const double computing = most.computing(question.step.value, sums.at(of.on));
+    Both steps{most.step(computing, sums.link), most.step(computing, sums.other)};
+    (of.on == Side::link ? steps.link : steps.other) = question.step.value;
+    return steps;
+  };
+  const Both steps = steps_of(values_of(times));
+  result.link = Seconds{steps.link};
+  result.other = Seconds{steps.other};
+  result.ratio = propagated(times, [&](Values each) { return steps_of(each).ratio(); });
+}
+
 /// Narrows the prediction by the trainings that were measured: by that whose communication takes
-/// most nearly as much of its step, in an interval that holds those of all.
+/// most nearly as much of its step, or by take_hidden(), in an interval that holds those of all.
 void narrow(const Prediction& of, const TrainingQuestion& question, PhasePrediction& result) {
   const std::vector<LaunchMean> own = communication(of, result.calls);
   const double given = question.step.value;
@@ -280,21 +353,12 @@ void narrow(const Prediction& of, const TrainingQuestion& question, PhasePredict
     result.other = Seconds{steps.other};
     result.ratio = ratio;
   }
-  if (result.ratio && all->low < all->high) result.ratio->interval = all;
-}
-
-/// Returns the strategy that sends the same: PyTorch's FSDP gathers parameters as ZeRO 3 does.
-TrainingStrategy strategy_of(Sharding sharding) {
-  switch (sharding) {
-    case Sharding::ddp:
-      return TrainingStrategy::ddp;
-    case Sharding::zero2:
-      return TrainingStrategy::zero2;
-    case Sharding::fsdp:
-    case Sharding::zero3:
-      return TrainingStrategy::zero3;
-  }
-  return {};
+  if (!result.ratio) return;
+  take_hidden(of, question, result);
+  const Interval last =
+      result.ratio->interval.value_or(Interval{result.ratio->value, result.ratio->value});
+  all = Interval{std::min(all->low, last.low), std::max(all->high, last.high)};
+  if (all->low < all->high) result.ratio->interval = all;
 }
 
 PhasePrediction predict_training(const Prediction& of) {

@@ -83,6 +83,7 @@ struct TrainingRow {
   Case definition;
   LaunchMean link;
   LaunchMean other;
+  std::optional<LaunchMean> alone{};  ///< the same step without communication
 };
 
 /// Whose all-reduces a prediction takes.

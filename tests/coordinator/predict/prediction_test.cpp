@@ -242,6 +242,43 @@ TEST(Training, IsNarrowedByMeasuredOnes) {
   EXPECT_NEAR(training.other->value, 0.2 * training.ratio->value, 1e-9);
 }
 
+/// Plants steps behind whose computing 0.4 of its time hides, but at most half of communication.
+Seconds planted_step(double computing, double communication) {
+  return Seconds{computing + communication - std::min(0.4 * computing, 0.5 * communication)};
+}
+
+TEST(Training, HidesWhatComputingOffersButNotAllCommunication) {
+  Record record = planted_record();
+  const Case step = parse_case_name("gpt2_step/bf16/gpt2/np2");
+  const auto bytes = static_cast<double>(gradient_bytes(*step.training).value);
+  const auto communication = [&](const Model& path) {
+    const Calls calls = training_calls(bytes, TrainingStrategy::ddp, 1 << 26)[0];
+    return calls.count * path(calls.bytes);
+  };
+  Scatter scatter(0.0);
+  for (const auto& [precision, computing] : {std::pair{"bf16", 0.010}, {"fp32", 0.080}}) {
+    const std::string name = fmt::format("gpt2_step/{}/gpt2/np2", precision);
+    const auto launches = [&](const Model& path) {
+      return scatter.launches(planted_step(computing, communication(path)).value);
+    };
+    const Record more = run_of(
+        {{parse_case_name(name), "p2p", launches(on_link), Path::nvlink},
+         {parse_case_name(name), "host", launches(on_host), Path::host_memory},
+         {parse_case_name(name + "/none"), "p2p", scatter.launches(computing), Path::unknown}});
+    record.cases.insert(record.cases.end(), more.cases.begin(), more.cases.end());
+  }
+  record = finished(record);
+  for (const double computing : {0.010, 0.018, 0.080}) {
+    const Seconds link = planted_step(computing, communication(on_link));
+    const Seconds host = planted_step(computing, communication(on_host));
+    PredictionQuestion question = of_training(bytes / 2.0, link.value);
+    EXPECT_NEAR(predict(record, question).phases[0].other->value / host.value, 1.0, 0.01);
+    question.training->step = host;
+    question.on = "host";
+    EXPECT_NEAR(predict(record, question).phases[0].link->value / link.value, 1.0, 0.01);
+  }
+}
+
 TEST(Training, GainsItsExposedCommunicationAtMostWhereNoLinkIsThere) {
   // The measured step waits 5 ms for what takes 19.9; 8.8 of them would remain with a link.
   const PhasePrediction training = predict(without_bridge(), of_training(1e9, 0.2)).phases.at(0);
