@@ -251,7 +251,7 @@ Table run_list(const std::vector<ListedRun>& runs, const std::filesystem::path& 
                {.title = "Profile", .leave_out = 2},
                {.title = "Cases", .alignment = kRight, .leave_out = 1},
                {.title = "Status", .leave_out = 6},
-               {.title = "Result", .needs_values = true, .leave_out = 7}});
+               {.title = "Result", .needs_values = true, .too_long = Table::TooLong::cut}});
   for (const ListedRun& run : runs) {
     table.add_row(
         {visible(run.path.lexically_relative(folder).string()), when(run), run.label, run.machine,
