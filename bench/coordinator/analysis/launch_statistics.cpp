@@ -208,16 +208,6 @@ void judge_convergence(CaseResult& result, double precision) {
   }
 }
 
-/// Gives them by variant; empty where no program ran.
-std::map<std::string, Path> paths_of_programs(const Record& record) {
-  std::map<std::string, Path> paths;
-  if (!record.settings.program) return paths;
-  for (const Variant& variant : record.settings.variants) {
-    paths[variant.name] = path_of_program(counted_runs(record, variant.name), record.machine);
-  }
-  return paths;
-}
-
 /// Gives the place of the variant of that name; there is one.
 std::size_t place_of(const CaseResult& result, const std::string& variant) {
   const auto found = std::ranges::find(result.variants, variant, &VariantResult::variant);
@@ -413,13 +403,14 @@ Path path_of(const Machine& machine, const Case& definition, const VariantResult
 }
 
 void summarise(Record& record) {
-  const std::map<std::string, Path> programs = paths_of_programs(record);
   for (CaseResult& result : record.cases) {
     if (result.samples.empty()) continue;
     summarise(result);
     for (VariantResult& variant : result.variants) {
-      const auto program = programs.find(variant.variant);
-      if (program != programs.end()) variant.path = program->second;
+      if (const auto& metric = result.definition.metric) {
+        variant.path =
+            path_of_program(counted_runs(record, variant.variant, metric->at), record.machine);
+      }
       variant.path = path_of(record.machine, result.definition, variant);
       note_limit(variant, result.definition, record.machine);
     }

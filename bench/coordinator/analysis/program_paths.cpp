@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -73,30 +74,6 @@ std::string why_no_log(const std::vector<ArmEvidence>& arms) {
   return {};
 }
 
-/// Gives one warning for all arms of one reason.
-void judge_unseen(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
-  std::map<std::pair<bool, std::string>, std::vector<std::string>> unseen;
-  for (const ArmEvidence& arm : arms) {
-    const std::string reason = why_unseen(arm);
-    const bool in_part = nvlink_bytes_in_a_run(arm.runs).has_value();
-    if (arm.runs.empty() || reason.empty() || is_known_by_log(arm)) continue;
-    unseen[{in_part, reason}].push_back(arm.variant);
-  }
-  const std::string no_log = why_no_log(arms);
-  for (const auto& [why, variants] : unseen) {
-    const auto& [in_part, reason] = why;
-    warnings.push_back(
-        {name_of(WarningCode::exec_unseen),
-         fmt::format("{}: NVLink traffic was not measured{} ({})", fmt::join(variants, ", "),
-                     in_part ? " on some GPUs" : "", reason),
-         in_part ? "only the other GPUs are judged: `linkgain topo` says what the driver shows"
-         : no_log.empty()
-             ? "nothing proves which path the data took: `linkgain topo` says what the driver shows"
-             : fmt::format("NCCL's log, which would say which path the data took, was not read: {}",
-                           no_log)});
-  }
-}
-
 /// Says "2 GB went over NVLink in a run" where all did, else "up to 2 GB went over NVLink in 2 of 6
 /// runs".
 std::string use_text(const std::vector<double>& used, std::size_t runs) {
@@ -158,8 +135,11 @@ std::string why_unused(const ArmEvidence& arm) {
   if (std::ranges::all_of(arm.runs, [](const auto& run) { return run.gpus.size() == 1; })) {
     return "it saw one GPU, which has no peer";
   }
-  if (!arm.is_joined) return "no NVLink joins its GPUs, or the program does not use it";
-  return *arm.is_joined ? "NVLink joins its GPUs, and the program does not use it"
+  const bool is_some = nvlink_bytes_in_a_run(arm.runs).value_or(0.0) > 0.0;
+  const std::string_view use = is_some ? "that is too little to tell whether its data take it"
+                                       : "the program does not use it";
+  if (!arm.is_joined) return fmt::format("no NVLink joins its GPUs, or {}", use);
+  return *arm.is_joined ? fmt::format("NVLink joins its GPUs, and {}", use)
                         : "no NVLink joins its GPUs";
 }
 
@@ -255,8 +235,31 @@ void judge_change(const std::vector<ArmEvidence>& arms, std::vector<Warning>& wa
 
 bool logs_p2p(const ArmEvidence& arm) { return lines_of(connections_of(arm.runs)).p2p > 0; }
 
+// One warning for all arms of one reason.
+void judge_unseen(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
+  std::map<std::pair<bool, std::string>, std::vector<std::string>> unseen;
+  for (const ArmEvidence& arm : arms) {
+    const std::string reason = why_unseen(arm);
+    const bool in_part = nvlink_bytes_in_a_run(arm.runs).has_value();
+    if (arm.runs.empty() || reason.empty() || is_known_by_log(arm)) continue;
+    unseen[{in_part, reason}].push_back(arm.variant);
+  }
+  const std::string no_log = why_no_log(arms);
+  for (const auto& [why, variants] : unseen) {
+    const auto& [in_part, reason] = why;
+    warnings.push_back(
+        {name_of(WarningCode::exec_unseen),
+         fmt::format("{}: NVLink traffic was not measured{} ({})", fmt::join(variants, ", "),
+                     in_part ? " on some GPUs" : "", reason),
+         in_part ? "only the other GPUs are judged: `linkgain topo` says what the driver shows"
+         : no_log.empty()
+             ? "nothing proves which path the data took: `linkgain topo` says what the driver shows"
+             : fmt::format("NCCL's log, which would say which path the data took, was not read: {}",
+                           no_log)});
+  }
+}
+
 void judge_program_paths(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
-  judge_unseen(arms, warnings);
   judge_path(arms, warnings);
   judge_change(arms, warnings);
 }

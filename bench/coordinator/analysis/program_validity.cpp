@@ -370,17 +370,27 @@ void warn_of_wide_intervals(Record& record) {
        time ? "give more time with --budget" : "ask for more runs with --rounds"});
 }
 
+/// Lists the arms at each value of the axis; empty without one.
+std::vector<std::vector<ArmEvidence>> arms_by_value(const Record& record) {
+  std::vector<std::vector<ArmEvidence>> all;
+  std::set<std::string> values;
+  for (const ProgramRun& run : record.runs) {
+    if (!run.at.empty() && values.insert(run.at).second) all.push_back(arms_of(record, run.at));
+  }
+  return all;
+}
+
 }  // namespace
 
-std::vector<ArmEvidence> arms_of(const Record& record) {
+std::vector<ArmEvidence> arms_of(const Record& record, const std::optional<std::string>& at) {
   std::vector<ArmEvidence> arms;
   for (const Variant& variant : record.settings.variants) {
     ArmEvidence& arm = arms.emplace_back();
-    arm.variant = variant.name;
+    arm.variant = at ? fmt::format("{} at {}", variant.name, *at) : variant.name;
     arm.forbidding = p2p_forbidden_by(record, variant.name);
     arm.nccl = variant.nccl;
     arm.is_like_first = is_like_first(record, variant);
-    arm.runs = counted_runs(record, variant.name);
+    arm.runs = at ? counted_runs(record, variant.name, *at) : counted_runs(record, variant.name);
     arm.is_joined = nvlink_joins(record.machine, arm.runs);
     arm.path = path_of_program(arm.runs, record.machine);
     arm.is_refused = refuses_p2p(record.machine);
@@ -389,10 +399,13 @@ std::vector<ArmEvidence> arms_of(const Record& record) {
 }
 
 std::vector<Warning> judge_exec(const std::vector<ArmEvidence>& arms,
-                                const std::vector<GpuNeighbour>& idle) {
+                                const std::vector<GpuNeighbour>& idle,
+                                const std::vector<std::vector<ArmEvidence>>& by_value) {
   std::vector<Warning> warnings;
   if (arms.empty()) return warnings;
-  judge_program_paths(arms, warnings);
+  judge_unseen(arms, warnings);
+  if (by_value.empty()) judge_program_paths(arms, warnings);
+  for (const std::vector<ArmEvidence>& each : by_value) judge_program_paths(each, warnings);
   judge_neighbours(arms, idle, warnings);
   judge_unknown_neighbours(arms, warnings);
   judge_health(arms, warnings);
@@ -421,7 +434,8 @@ void judge_program(Record& record) {
   warn_of_wide_intervals(record);
   const std::vector<ArmEvidence> arms = arms_of(record);
   const std::vector<Warning> found =
-      judge_exec(arms, record.neighbours ? record.neighbours->seen : std::vector<GpuNeighbour>{});
+      judge_exec(arms, record.neighbours ? record.neighbours->seen : std::vector<GpuNeighbour>{},
+                 arms_by_value(record));
   const bool refused =
       warn_of_refused_p2p(record, arms);  // which explains that nothing used NVLink
   std::ranges::copy_if(found, std::back_inserter(record.warnings), [&](const Warning& each) {

@@ -32,27 +32,44 @@ std::string boot() {
   return id;
 }
 
-fs::path state_folder(const Environment& environment) {
-  if (const std::string state = value_of(environment, "XDG_STATE_HOME"); !state.empty()) {
-    return fs::path(state) / "linkgain";
-  }
-  const std::string home = value_of(environment, "HOME");
-  return home.empty() ? fs::path() : fs::path(home) / ".local/state/linkgain";
+/// Gives the number of the namespace in which process numbers mean something; "0" where it is not
+/// told.
+std::string process_space() {
+  std::error_code error;
+  std::string space = fs::read_symlink("/proc/self/ns/pid", error).string();
+  std::erase_if(space, [](char c) { return c < '0' || c > '9'; });
+  return space.empty() ? "0" : space;
 }
 
-/// A note by its name, "proving-BOOT-PROCESS".
+/// Gives this host's own folder: hosts may share the user's.
+fs::path state_folder(const Environment& environment) {
+  if (const std::string state = value_of(environment, "XDG_STATE_HOME"); !state.empty()) {
+    return fs::path(state) / "linkgain" / host_name();
+  }
+  const std::string home = value_of(environment, "HOME");
+  return home.empty() ? fs::path() : fs::path(home) / ".local/state/linkgain" / host_name();
+}
+
+/// A note by its name, "proving-BOOT-SPACE-PROCESS".
 struct Note {
   fs::path file;
   std::string boot;
+  std::string space;
   int process = 0;
 };
 
+/// Tells whether the note's proof is over. That of another container is not known to be.
+bool is_left(const Note& note) {
+  if (note.boot != boot()) return true;
+  return note.space == process_space() && ::kill(note.process, 0) != 0;
+}
+
 std::optional<Note> note_of(const fs::path& file) {
   const std::vector<std::string> parts = split(file.filename().string(), '-');
-  if (!file.filename().string().starts_with(kPrefix) || parts.size() != 3) return std::nullopt;
-  const auto process = whole_number<int>(parts[2]);
+  if (!file.filename().string().starts_with(kPrefix) || parts.size() != 4) return std::nullopt;
+  const auto process = whole_number<int>(parts[3]);
   if (!process || *process <= 0) return std::nullopt;
-  return Note{file, parts[1], *process};
+  return Note{file, parts[1], parts[2], *process};
 }
 
 /// Finds notes of processes that are gone.
@@ -62,8 +79,7 @@ std::vector<Note> notes_left(const fs::path& folder) {
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const auto note = note_of(entry->path());
-    const bool is_running = note && note->boot == boot() && ::kill(note->process, 0) == 0;
-    if (note && !is_running) notes.push_back(*note);
+    if (note && is_left(*note)) notes.push_back(*note);
   }
   std::ranges::sort(notes, {}, &Note::file);
   return notes;
@@ -80,7 +96,7 @@ void sync_folder(const fs::path& folder) {
 
 ProofNotes::ProofNotes(const Environment& environment) : folder_(state_folder(environment)) {
   if (!folder_.empty()) {
-    own_ = folder_ / fmt::format("{}{}-{}", kPrefix, boot(), ::getpid());
+    own_ = folder_ / fmt::format("{}{}-{}-{}", kPrefix, boot(), process_space(), ::getpid());
   }
 }
 

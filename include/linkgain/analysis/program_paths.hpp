@@ -10,9 +10,9 @@
 
 namespace linkgain {
 
-/// The runs of one variant of a command that count.
+/// The runs of one variant of a command that count; on an axis those at one of its values.
 struct ArmEvidence {
-  std::string variant;
+  std::string variant;  ///< with the axis's value, "host at LOAD=8"
   /// "NCCL_P2P_DISABLE=1", in force whoever set it: it forbids P2P; empty where nothing does.
   std::string forbidding{};
   std::string nccl{};  ///< file of an NCCL of its own, which the variant names
@@ -29,8 +29,11 @@ struct ArmEvidence {
 /// Tells whether NCCL's log names a connection by P2P in any run.
 bool logs_p2p(const ArmEvidence& arm);
 
-/// Warns of paths that are not those that variants ask for, or not known, by NVLink's counters and
-/// NCCL's log.
+/// Warns of paths that are not those that variants ask for, by NVLink's counters and NCCL's log.
+/// On an axis the arms are those at one of its values: what moves at another one is no excuse.
 void judge_program_paths(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings);
+
+/// Warns of arms whose NVLink traffic is not known, whatever the axis's value.
+void judge_unseen(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings);
 
 }  // namespace linkgain

@@ -10,8 +10,9 @@
 
 namespace linkgain {
 
-/// Lists those of a record of `linkgain exec`, by its variants.
-std::vector<ArmEvidence> arms_of(const Record& record);
+/// Lists those of a record of `linkgain exec`, by its variants; of an axis's value, "LOAD=8", only
+/// the runs at that.
+std::vector<ArmEvidence> arms_of(const Record& record, const std::optional<std::string>& at = {});
 
 /// Says what the evidence has against the comparison of every arm with the first. Bytes are those
 /// over NVLink, nvlink_bytes_in_a_run():
@@ -41,9 +42,11 @@ std::vector<ArmEvidence> arms_of(const Record& record);
 /// | exec-nccl-not-replaced| a variant names a library, and another one was mapped                |
 /// | exec-no-nccl          | processes were looked at and none had NCCL mapped                    |
 ///
-/// `idle`: ProgramWatch::watch_idle() before the first run.
+/// `idle`: ProgramWatch::watch_idle() before the first run. `by_value`: on an axis the arms at each
+/// of its values, by which paths are judged.
 std::vector<Warning> judge_exec(const std::vector<ArmEvidence>& arms,
-                                const std::vector<GpuNeighbour>& idle);
+                                const std::vector<GpuNeighbour>& idle,
+                                const std::vector<std::vector<ArmEvidence>>& by_value = {});
 
 /// Tells whether the case is the time from a server's start to its being ready.
 bool is_start_up(const Case& definition);

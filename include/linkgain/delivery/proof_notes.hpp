@@ -11,8 +11,8 @@ namespace linkgain {
 /// leaves the note.
 class ProofNotes {
  public:
-  /// Takes the folder of the user's state, $XDG_STATE_HOME/linkgain or ~/.local/state/linkgain;
-  /// keeps nothing where there is none or it cannot be written.
+  /// Takes the host's folder in that of the user's state, $XDG_STATE_HOME/linkgain or
+  /// ~/.local/state/linkgain; keeps nothing where there is none or it cannot be written.
   explicit ProofNotes(const Environment& environment);
   /// Removes the note: the proof has ended.
   ~ProofNotes();

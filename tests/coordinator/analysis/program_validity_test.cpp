@@ -61,6 +61,37 @@ TEST(ProgramValidity, AnArmWithoutP2pThatUsesSomeNvlinkIsAWrongPath) {
   EXPECT_EQ(status_of(arms), ExitCode::wrong_path);
 }
 
+/// Has one run of p2p and host at each value of an axis, by their bytes over NVLink.
+Record axis_record(const std::vector<std::pair<std::int64_t, std::int64_t>>& bytes) {
+  Record record;
+  record.settings.variants = {{"p2p", {}}, {"host", {{"NCCL_P2P_DISABLE", "1"}}}};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    for (const auto& [variant, moved] :
+         {std::pair("p2p", bytes[i].first), std::pair("host", bytes[i].second)}) {
+      ProgramRun& run = record.runs.emplace_back();
+      run.variant = variant;
+      run.at = "LOAD=" + std::to_string(i + 1);
+      run.evidence = evidence_of(moved);
+    }
+  }
+  return record;
+}
+
+TEST(ProgramValidity, OnAnAxisPathsAreThoseAtEachOfItsValues) {
+  const std::int64_t much = 1000 * kGigabyte;
+  const Record leak = axis_record({{kGigabyte, kGigabyte / 2}, {much, 0}});
+  std::vector<std::string> texts;
+  for (const char* at : {"LOAD=1", "LOAD=2"}) {
+    std::vector<Warning> found;
+    judge_program_paths(arms_of(leak, at), found);
+    for (const Warning& each : found) texts.push_back(each.code + ": " + each.text);
+  }
+  ASSERT_THAT(texts, testing::SizeIs(1));
+  EXPECT_THAT(texts[0], testing::StartsWith("exec-path: host at LOAD=1: "));
+  EXPECT_THAT(texts[0], testing::HasSubstr("part of the traffic"));
+  EXPECT_THAT(codes_of(arms_of(leak)), IsEmpty()) << "pooled, it would be too little to matter";
+}
+
 TEST(ProgramValidity, OneRunWithoutP2pThatUsesNvlinkIsAWrongPath) {
   std::vector<ArmEvidence> arms{arm_of("p2p", {kGigabyte, kGigabyte, kGigabyte}),
                                 arm_of("host", {0, kGigabyte, 0})};

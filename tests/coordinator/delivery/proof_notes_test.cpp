@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "linkgain/telemetry/host.hpp"
 #include "support/golden.hpp"
 #include "support/scratch_folder.hpp"
 
@@ -28,7 +29,7 @@ class ProofNotesOnDisk : public testing::Test {
     ::waitpid(child, nullptr, 0);
   }
 
-  std::filesystem::path state() const { return folder_.path() / "linkgain"; }
+  std::filesystem::path state() const { return folder_.path() / "linkgain" / host_name(); }
 
   ScratchFolder folder_;
   Environment environment_{{"XDG_STATE_HOME", folder_.path().string()}};
@@ -53,10 +54,26 @@ TEST_F(ProofNotesOnDisk, WhatAKilledProofLeftIsNamedUntilOneEnds) {
   EXPECT_EQ(notes.left(), "");
 }
 
+TEST_F(ProofNotesOnDisk, ProofsOfOtherHostsAndContainersAreNotTakenForEnded) {
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  std::erase(boot, '-');
+  const std::filesystem::path container = state() / ("proving-" + boot + "-7-1999999999");
+  const std::filesystem::path host = state().parent_path() / "other-host" / "proving-0123abcd-7-1";
+  for (const std::filesystem::path& note : {container, host}) {
+    std::filesystem::create_directories(note.parent_path());
+    std::ofstream(note) << "step load between GPU0 and GPU1 at then\n";
+  }
+  const ProofNotes notes(environment_);
+  EXPECT_EQ(notes.left(), "");
+  notes.forget_left();
+  EXPECT_TRUE(std::filesystem::exists(container) && std::filesystem::exists(host));
+}
+
 TEST_F(ProofNotesOnDisk, ANoteOfAnotherBootSaysThatTheMachineWentDown) {
   std::filesystem::create_directories(state());
-  std::ofstream(state() / "proving-0123abcd-1") << "step load between GPU0 and GPU1 at then\n";
-  std::ofstream(state() / "proving-0123abcd-2");
+  std::ofstream(state() / "proving-0123abcd-7-1") << "step load between GPU0 and GPU1 at then\n";
+  std::ofstream(state() / "proving-0123abcd-7-2");
   std::ofstream(state() / "proving-no-process") << "is no note\n";
   expect_golden(ProofNotes(environment_).left() + "\n", "machine_went_down.txt");
 }
