@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
+#include "linkgain/base/text.hpp"
 #include "linkgain/statistics/statistics.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 
@@ -148,6 +150,23 @@ std::string readable_connections(const std::vector<NcclConnection>& connections)
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
+namespace {
+
+/// Tells whether an engine says that it has all-reduces beside NCCL's, "vLLM: all-reduce by CUSTOM,
+/// PYNCCL", of which NCCL's log knows nothing.
+bool has_own_all_reduce(std::span<const RunEvidence> runs) {
+  static constexpr std::string_view kBy = "all-reduce by ";
+  return std::ranges::any_of(engines_of(runs), [](const std::string& said) {
+    const std::size_t begin = said.find(kBy);
+    if (begin == std::string::npos) return false;
+    return std::ranges::any_of(
+        split(said.substr(begin + kBy.size()), ','),
+        [](const std::string& each) { return each.find("NCCL") == std::string::npos; });
+  });
+}
+
+}  // namespace
+
 Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine) {
   const double bytes = nvlink_bytes_in_a_run(runs).value_or(0.0);
   const TransportLines lines = lines_of(connections_of(runs));
@@ -156,6 +175,10 @@ Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine) 
     return is_beside_nccl ? Path::mixed : Path::nvlink;
   }
   const Path said = path_of(lines, nvlink_joins(machine, runs));
+  const bool is_without_p2p = said == Path::host_memory || said == Path::network;
+  if (is_without_p2p && !nvlink_bytes_in_a_run(runs) && has_own_all_reduce(runs)) {
+    return Path::unknown;
+  }
   const bool is_by_peers = said == Path::nvlink || (said == Path::unknown && lines.p2p > 0);
   return is_by_peers ? Path::p2p : said;
 }

@@ -235,7 +235,6 @@ void judge_change(const std::vector<ArmEvidence>& arms, std::vector<Warning>& wa
 
 bool logs_p2p(const ArmEvidence& arm) { return lines_of(connections_of(arm.runs)).p2p > 0; }
 
-// One warning for all arms of one reason.
 void judge_unseen(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
   std::map<std::pair<bool, std::string>, std::vector<std::string>> unseen;
   for (const ArmEvidence& arm : arms) {

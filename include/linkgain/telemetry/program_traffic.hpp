@@ -57,7 +57,8 @@ std::string readable_connections(const std::vector<NcclConnection>& connections)
 /// Gives NVLink where the median run used it by the counters, and mixed where NCCL's log has no P2P
 /// beside: the program moved some of it by other means. Else it gives what NCCL's connections say.
 /// Of P2P these do not say over which link: that is PCIe where nvlink_joins() none, else Path::p2p.
-/// Unknown where both are silent.
+/// Unknown where both are silent, and where nothing was counted, NCCL took no P2P, and an engine
+/// has all-reduces of its own.
 Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine);
 
 }  // namespace linkgain

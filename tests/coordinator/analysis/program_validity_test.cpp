@@ -88,7 +88,7 @@ TEST(ProgramValidity, OnAnAxisPathsAreThoseAtEachOfItsValues) {
   }
   ASSERT_THAT(texts, testing::SizeIs(1));
   EXPECT_THAT(texts[0], testing::StartsWith("exec-path: host at LOAD=1: "));
-  EXPECT_THAT(texts[0], testing::HasSubstr("part of the traffic"));
+  EXPECT_THAT(texts[0], testing::HasSubstr("of 2 GB with P2P"));
   EXPECT_THAT(codes_of(arms_of(leak)), IsEmpty()) << "pooled, it would be too little to matter";
 }
 
@@ -196,6 +196,14 @@ TEST(ProgramValidity, NvlinksCountersStandAboveNcclsLog) {
   arm.runs.front().connections.push_back({"P2P/CUMEM", 1, 2});
   EXPECT_EQ(path_of_program(arm.runs, {}), Path::nvlink);
   EXPECT_EQ(path_of_program(arm_of("p2p", {0}).runs, {}), Path::unknown) << "nothing was said";
+  arm = arm_of("host", {std::nullopt});
+  arm.runs[0].connections = {{"SHM/direct/direct", 0, 1}};
+  arm.runs[0].engine_says = {"vLLM: all-reduce by PYNCCL"};
+  EXPECT_EQ(path_of_program(arm.runs, {}), Path::host_memory);
+  arm.runs[0].engine_says = {"vLLM: all-reduce by CUSTOM, PYNCCL"};
+  EXPECT_EQ(path_of_program(arm.runs, {}), Path::unknown) << "NCCL's log tells of NCCL alone";
+  arm.runs[0].engine_says = {"vLLM: no all-reduce kernel of its own, because of 3 GPUs"};
+  EXPECT_EQ(path_of_program(arm.runs, {}), Path::host_memory);
 }
 
 TEST(ProgramValidity, BytesThatObeyNoVariableAreNamedByTheirShare) {
