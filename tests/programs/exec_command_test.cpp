@@ -102,6 +102,23 @@ TEST_F(ExecCommand, ComparesNoVariantThatPutsItsWorkIntoTheBackground) {
   EXPECT_THAT(outcome.output, Not(HasSubstr("as fast")));
 }
 
+TEST_F(ExecProgram, SaysBeforeTheFirstRunThatTheDriverRefusesP2p) {
+  const std::string said = "P2P is on in no variant";
+  for (const char* const scenario : {"rtx3090-no-bridge", "no-nvlink", "phb", "p2p-refused"}) {
+    const auto asked = [&](const Words& options) {
+      return with_status(0, run_program(on_machine(scenario, request(options, {"true"}))));
+    };
+    EXPECT_THAT(asked({"--dry-run"}).error, HasSubstr(said)) << scenario;
+    EXPECT_THAT(asked({"--dry-run", "--variant", "p2p"}).error, Not(HasSubstr(said))) << scenario;
+    const std::string progress = asked({"--rounds", "2"}).error;
+    EXPECT_LT(progress.find(said), progress.find("round 1")) << scenario;
+    std::filesystem::remove_all(folder_ / "out");
+  }
+  const auto joined =
+      with_status(0, run_program(on_machine("h200x2", request({"--dry-run"}, {"true"}))));
+  EXPECT_THAT(joined.error, Not(HasSubstr(said)));
+}
+
 // What `linkgain exec` says of errors on links and of GPUs that fail, on those of the NVML double.
 
 class ExecWithErrors : public ExecProgram {

@@ -216,15 +216,9 @@ void warn_of_forbidden_p2p(Record& record) {
 /// Warns where variants part by P2P that the driver allows to none of them and NCCL's log shows of
 /// none; returns whether it did.
 bool warn_of_refused_p2p(Record& record, const std::vector<ArmEvidence>& arms) {
-  const std::vector<Variant>& variants = record.settings.variants;
-  const auto off = std::ranges::count_if(
-      variants, [&](const Variant& each) { return is_p2p_off(record, each.name); });
-  if (off == 0 || off == std::ssize(variants) || !refuses_p2p(record.machine) ||
-      std::ranges::any_of(arms, logs_p2p)) {
-    return false;
-  }
-  record.warnings.push_back(warning_of(
-      WarningCode::same_path, "P2P was never on: the driver allows it between none of these GPUs"));
+  const auto refused = refused_p2p_warning(record);
+  if (!refused || std::ranges::any_of(arms, logs_p2p)) return false;
+  record.warnings.push_back(*refused);
   return true;
 }
 
@@ -423,6 +417,15 @@ bool decides_rounds(const Record& record, const Case& definition) {
          std::ranges::all_of(record.cases, [](const CaseResult& each) {
            return is_always_measured(*each.definition.metric);
          });
+}
+
+std::optional<Warning> refused_p2p_warning(const Record& record) {
+  const std::vector<Variant>& variants = record.settings.variants;
+  const auto off = std::ranges::count_if(
+      variants, [&](const Variant& each) { return is_p2p_off(record, each.name); });
+  if (off == 0 || off == std::ssize(variants) || !refuses_p2p(record.machine)) return std::nullopt;
+  return warning_of(WarningCode::same_path,
+                    "P2P is on in no variant: the driver allows it between none of these GPUs");
 }
 
 void judge_program(Record& record) {

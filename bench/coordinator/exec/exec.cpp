@@ -69,6 +69,7 @@ class Rounds {
     read_errors();
     journal_.write_head(record_);
     for (const std::string& note : plan_.output.notes) observer_.note(note);
+    if (const auto refused = refused_p2p_warning(record_)) note_warning(*refused);
     warn_of_rates({});
     if (const auto compose = compose_warning(plan_)) warn_at_once(*compose);
     warn_of_containers();
@@ -99,6 +100,7 @@ class Rounds {
 
   bool read_errors();
   void warn_at_once(const Warning& warning);
+  void note_warning(const Warning& warning);
   void warn_of_rates(const std::map<std::string, MetricValues>& values);
   const Environment& set_by(int variant) const;
   void warn_of_containers();
@@ -318,6 +320,10 @@ bool Rounds::fits(int runs) const {
 void Rounds::warn_at_once(const Warning& warning) {
   record_.warnings.push_back(warning);
   journal_.write_warning(warning);
+  note_warning(warning);
+}
+
+void Rounds::note_warning(const Warning& warning) {
   observer_.note(fmt::format("{}: {}", warning.text, warning.advice));
 }
 

@@ -10,9 +10,11 @@
 
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/exec/command_words.hpp"
+#include "linkgain/exec/exec.hpp"
 #include "linkgain/exec/received_variables.hpp"
 #include "linkgain/record/recorded_variables.hpp"
 #include "linkgain/tables/escaping.hpp"
+#include "linkgain/telemetry/host.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {
@@ -117,6 +119,15 @@ Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
                                  .units = units_of(plan.output)};
   mask_again(settings, secrets_of(plan, environment));
   return settings;
+}
+
+Record begin_record(const ExecOptions& options, const ExecPlan& plan,
+                    const Environment& environment) {
+  Record record;
+  record.started = utc_now(false);
+  record.machine = survey_machine();
+  record.settings = settings_of(options, plan, environment);
+  return record;
 }
 
 std::string dry_run_text(const ExecPlan& plan, const Environment& environment) {

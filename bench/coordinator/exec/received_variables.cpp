@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "linkgain/analysis/program_validity.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/record/warning.hpp"
@@ -120,9 +121,10 @@ std::vector<Environment> all_received(const ExecPlan& plan) {
   return received;
 }
 
-std::vector<Warning> warnings_of(const ExecPlan& plan) {
+std::vector<Warning> warnings_of(const ExecPlan& plan, const Record& begun) {
   std::vector<Warning> warnings;
-  for (const auto& warning : {compose_warning(plan), container_warning(plan, all_received(plan))}) {
+  for (const auto& warning : {refused_p2p_warning(begun), compose_warning(plan),
+                              container_warning(plan, all_received(plan))}) {
     if (warning) warnings.push_back(*warning);
   }
   return warnings;

@@ -287,7 +287,8 @@ int carry_out(const ExecOptions& given) {
   if (!options.seed) plan.seed = std::random_device{}();
   if (options.dry_run) {
     fmt::print("{}", dry_run_text(plan, environment));
-    for (const Warning& warning : warnings_of(plan)) {
+    const Record begun = begin_record(options, plan, environment);
+    for (const Warning& warning : warnings_of(plan, begun)) {
       print_message(stderr, fmt::format("linkgain: warning: {}\n          {}\n",
                                         visible(warning.text), visible(warning.advice)));
     }
@@ -296,10 +297,7 @@ int carry_out(const ExecOptions& given) {
   std::optional<RunDirectory> named;
   if (options.out) named.emplace(begin_in(*options.out, RunDirectory::kRuns));
   std::optional<SignalWatch> watch(std::in_place);  // before NVML starts threads
-  Record record;
-  record.started = utc_now(false);
-  record.machine = survey_machine();
-  record.settings = settings_of(options, plan, environment);
+  Record record = begin_record(options, plan, environment);
   record.warnings = warnings_of_test_variables(environment, plan.variants);
   std::ranges::move(warnings_of_input(), std::back_inserter(record.warnings));
   RunDirectory directory =

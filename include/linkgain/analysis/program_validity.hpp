@@ -55,6 +55,10 @@ bool is_start_up(const Case& definition);
 /// for each does, and the time, which is always there, where none was.
 bool decides_rounds(const Record& record, const Case& definition);
 
+/// Warns, before any run as after all, of variants that part by P2P where the driver allows it to
+/// none of them; reads settings and machine.
+std::optional<Warning> refused_p2p_warning(const Record& record);
+
 /// Warns, for judge(), of what is to be known of a program's runs: what their evidence says against
 /// the comparison, why they claim less than their intervals say, or why these are wide.
 void judge_program(Record& record);

@@ -13,6 +13,10 @@ namespace linkgain {
 Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
                      const Environment& environment);
 
+/// Begins the record: when, on which machine, with which settings.
+Record begin_record(const ExecOptions& options, const ExecPlan& plan,
+                    const Environment& environment);
+
 /// Writes, for `--dry-run`, for each run, in order, what it would start, quoted for a shell that
 /// has `environment`.
 std::string dry_run_text(const ExecPlan& plan, const Environment& environment);

@@ -27,8 +27,8 @@ std::optional<Warning> compose_warning(const ExecPlan& plan);
 std::optional<Warning> container_warning(const ExecPlan& plan,
                                          const std::vector<Environment>& received);
 
-/// Gives both warnings before any run.
-std::vector<Warning> warnings_of(const ExecPlan& plan);
+/// Gives both warnings before any run, and that of P2P that the driver refuses.
+std::vector<Warning> warnings_of(const ExecPlan& plan, const Record& begun);
 
 /// Finds which variables of variants the program had in a run of one of them, whose own reached it
 /// if any of its processes had it.

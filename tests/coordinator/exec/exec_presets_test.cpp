@@ -12,6 +12,7 @@
 namespace linkgain::test {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -68,8 +69,7 @@ TEST_F(ExecPresets, GiveTheServersArgumentsToNoClient) {
   options_.preset = {"vllm", "M"};
   options_.server = "vllm serve M --tensor-parallel-size 4";
   EXPECT_THAT(refusal_of([&] { plan(); }),
-              HasSubstr("--server has no {args}, where the preset's --args "
-                        "'host:--disable-custom-all-reduce' belong"));
+              AllOf(HasSubstr("--server has no {args}"), HasSubstr("--disable-custom-all-reduce")));
   options_.variants = {"p2p", "ring:NCCL_ALGO=Ring"};
   EXPECT_THAT(plan().variants[1].arguments, IsEmpty());
   options_.variants = {};
