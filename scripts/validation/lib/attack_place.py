@@ -44,8 +44,9 @@ class Row:
 class Place:
     """A folder of an attack's own, and linkgain in it."""
 
-    def __init__(self, linkgain, folder):
+    def __init__(self, linkgain, folder, worker=None):
         self.linkgain = linkgain
+        self.worker = worker  # whose ranks linkgain-bench starts; none: mpirun those of the mpi backend
         self.folder = folder
         self.out = folder / "out"
         self.processes = []
@@ -73,11 +74,23 @@ class Place:
                               env=self.environment(environment))
         return done.returncode, done.stdout, done.stderr
 
+    def variant(self, by_mpirun, fault=""):
+        """Words for the variant, which has the worker and the same name where no mpirun starts it."""
+        text = f"{by_mpirun.partition(':')[0]}:worker={self.worker}" if self.worker else by_mpirun
+        return ["--variant", text + (f",LINKGAIN_TEST_FAULT={fault}" if fault else "")]
+
+    def measuring(self, words):
+        words = ["--out", self.out.name, *words]
+        if not self.worker:
+            return ["run", "--backend", "mpi", *words]
+        usual = [] if "--variant" in words else [*self.variant("first"), *self.variant("second")]
+        return ["run", "--launcher", "local", *usual, *words]
+
     def measure(self, words, **more):
-        return self.run(["run", "--backend", "mpi", "--out", self.out.name, *words], **more)
+        return self.run(self.measuring(words), **more)
 
     def start_measuring(self, words, **more):
-        return self.start(["run", "--backend", "mpi", "--out", self.out.name, *words], **more)
+        return self.start(self.measuring(words), **more)
 
     def wait_for_case(self, cases=1):
         """Until so many cases stand in the journal."""

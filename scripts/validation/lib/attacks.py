@@ -88,7 +88,7 @@ ATTACKS = [
     Attack("F11", "a member twice", "status 2", records.member_twice),
     Attack("F11", "100 flipped bits", "all found", records.flipped),
     Attack("F11", "a journal with numbers that cannot be, members unknown or twice, lines left out or cut",
-           "status 2; cut: incomplete", records.harmed_journal),
+           "status 2; cut: unfinished", records.harmed_journal),
     Attack("F12", "a host's name with escapes, HTML and a link", "shown as text", records.hostile_text),
     Attack("F12", "a variant's name with escapes and marks of direction", "shown as text", records.hostile_variant),
     Attack("F12", "::error at the start of a line, in names and records that are refused", "status 2, on one line",
@@ -128,7 +128,7 @@ ATTACKS = [
     *processes.exec_signals(),
     Attack("F18", "17 variants", "status 2", options.many_variants(17)),
     Attack("F18", "300 variants", "status 2", options.many_variants(300)),
-    Attack("F18", "a run is killed at once", "its journal is incomplete, or refused as what it is",
+    Attack("F18", "a run is killed at once", "its journal is unfinished, or refused as what it is",
            output.killed_at_once),
     Attack("F18", "an empty journal", "status 2, says so", output.empty_journal),
     Attack("F18", "a false NVML is named", "in the record, warned of", options.meant_for_tests),
@@ -176,9 +176,15 @@ def version(program):
     return subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
 
 
-def carry_out(attack, linkgain):
+def is_by_any_launcher(attack):
+    """Whether it is to ranks of a run, whatever has started them."""
+    starts = ("a rank has", "a rank is", "SIGKILL to a rank", "SIGKILL to linkgain")
+    return attack.name.startswith(starts) or (attack.finding == "F17" and attack.name.endswith("to a run"))
+
+
+def carry_out(attack, linkgain, worker=None):
     with tempfile.TemporaryDirectory(prefix="linkgain-attack-") as name:
-        place = Place(linkgain, pathlib.Path(name))
+        place = Place(linkgain, pathlib.Path(name), worker)
         (place.folder / "tmp").mkdir()
         try:
             outcome, held, tried = attack.do(place), True, True

@@ -134,8 +134,8 @@ def stale_record(place):
     process.communicate()
     require(not (place.out / "record.json").exists(), "the old record is still there")
     status, output, _ = place.run(["report", "out"])
-    require("incomplete" in output and status == 0, "the journal does not read as incomplete")
-    return "record.json.old; the folder reads as incomplete"
+    require("unfinished" in output and status == 0, "the journal does not read as unfinished")
+    return "record.json.old; the folder reads as unfinished"
 
 
 def killed_at_once(place):
@@ -150,7 +150,7 @@ def killed_at_once(place):
     size = (place.out / "journal.jsonl").stat().st_size
     status, output, error = place.run(["report", "out"])
     if status == 0:
-        require("incomplete" in output, "the journal does not read as incomplete")
+        require("unfinished" in output, "the journal does not read as unfinished")
     else:
         require_status(status, USAGE, error)
         require("before its first line" in error, f"it says: {error[-100:]}")

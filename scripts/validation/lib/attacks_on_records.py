@@ -152,8 +152,8 @@ def harmed_journal(place):
     (place.folder / "journal.jsonl").write_text("".join(whole)[:-20], encoding="utf-8")
     status, output, error = place.run(["report", "journal.jsonl"])
     require_status(status, 0, error)
-    require("incomplete" in output, "it does not read as incomplete")
-    return "status 2; cut in its last line it is incomplete"
+    require("unfinished" in output, "it does not read as unfinished")
+    return "status 2; cut in its last line it is unfinished"
 
 
 def require_text(place, commands):
