@@ -13,6 +13,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/summary/changes.hpp"
 #include "linkgain/tables/number_format.hpp"
 
 namespace linkgain {
@@ -22,17 +23,6 @@ namespace {
 constexpr std::array kQuestions{OperationKind::all_reduce, OperationKind::send_recv,
                                 OperationKind::copy_push, OperationKind::copy_pull,
                                 OperationKind::latency};
-
-/// Gives the interval of the change, on the log scale; {0, 0} where none is shown.
-Interval change_interval(const Comparison* comparison) {
-  if (comparison == nullptr || !is_change(comparison->verdict) || !comparison->has_interval()) {
-    return {};
-  }
-  const Interval& ratio = *comparison->ratio->interval;
-  return comparison->verdict == Verdict::faster
-             ? Interval{std::log(ratio.low), std::log(ratio.high)}
-             : Interval{-std::log(ratio.high), -std::log(ratio.low)};
-}
 
 /// Tells whether the ratio is shown to be within kFewPerCent of 1.
 bool changes_little(const Comparison* comparison) {

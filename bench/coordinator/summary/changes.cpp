@@ -30,6 +30,16 @@ std::vector<const Curve*> curves_for(const RunSummary& summary, const AnswerRow&
 
 }  // namespace
 
+Interval change_interval(const Comparison* comparison) {
+  if (comparison == nullptr || !is_change(comparison->verdict) || !comparison->has_interval()) {
+    return {};
+  }
+  const Interval& ratio = *comparison->ratio->interval;
+  return comparison->verdict == Verdict::faster
+             ? Interval{std::log(ratio.low), std::log(ratio.high)}
+             : Interval{-std::log(ratio.high), -std::log(ratio.low)};
+}
+
 const Comparison* AnswerRow::comparison() const {
   const bool is_there = of != nullptr && other > 0 && other <= of->comparisons.size();
   return is_there ? &of->comparisons[other - 1] : nullptr;

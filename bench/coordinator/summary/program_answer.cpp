@@ -4,6 +4,7 @@
 
 #include "linkgain/cases/program_metric.hpp"
 #include "linkgain/summary/answer_choice.hpp"
+#include "linkgain/summary/changes.hpp"
 
 namespace linkgain {
 namespace {
@@ -48,14 +49,27 @@ const CaseSummary* changed_beside_first(std::vector<const CaseSummary*> metrics,
 }
 
 /// Gives a row to as many of the metrics that some run gave, in their order; first to what is
-/// spoken of.
-void add_rows(Answer& answer, const std::vector<const CaseSummary*>& metrics,
-              std::size_t most_rows) {
+/// spoken of, then to what changed most of each metric that is not, at one of an axis's values.
+void add_rows(Answer& answer, const RunSummary& summary,
+              const std::vector<const CaseSummary*>& metrics, std::size_t most_rows) {
   const auto is_spoken = [&](const CaseSummary* each) {
     return std::ranges::count(answer.spoken, each, &AnswerRow::of) > 0;
   };
+  std::vector<const CaseSummary*> first;
+  for (const AnswerRow& row : answer.spoken) first.push_back(row.of);
+  for (const CaseSummary* each : metrics) {
+    if (!each->is_measured || is_always_measured(*each->definition().metric)) continue;
+    const auto same = [&](const CaseSummary* other) { return are_of_one_metric(each, other); };
+    if (std::ranges::any_of(first, same)) continue;
+    const CaseSummary* const most =
+        each->arms() < 2 ? nullptr
+                         : most_changed(summary.along_axis(*each->definition().metric), 1);
+    first.push_back(most != nullptr ? most : each);
+  }
   std::vector<const CaseSummary*> chosen = metrics;
   std::erase_if(chosen, [](const CaseSummary* each) { return !each->is_measured; });
+  std::ranges::stable_partition(
+      chosen, [&](const CaseSummary* each) { return std::ranges::count(first, each) > 0; });
   std::ranges::stable_partition(chosen, is_spoken);
   chosen.resize(std::min(chosen.size(), most_rows));
   for (const CaseSummary* each : metrics) {
@@ -84,7 +98,7 @@ Answer answer_of_program(const RunSummary& summary, std::size_t most_rows) {
     if (other != nullptr) answer.spoken.push_back({other, i});
   }
   if (answer.spoken.empty()) answer.spoken.push_back({first});
-  add_rows(answer, metrics, most_rows);
+  add_rows(answer, summary, metrics, most_rows);
   if (first->arms() != 2) return answer;
   const CaseSummary* const main = answer.main();
   for (const CaseSummary* each : metrics) {

@@ -40,6 +40,9 @@ using SizeRange = std::span<const CaseSummary* const>;
 /// must outlive them, has a comparison with a ratio.
 std::vector<SizeRange> ranges_like(const RunSummary& summary, const AnswerRow& row);
 
+/// Gives the interval of the change, on the log scale; {0, 0} where none is shown.
+Interval change_interval(const Comparison* comparison);
+
 /// Finds the size of the row's curve that is shown to have changed most the other way, by a few per
 /// cent or as much as the row; no case where none has.
 AnswerRow most_contrary(const RunSummary& summary, const AnswerRow& row);
