@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -79,6 +81,13 @@ class DoctorProve : public testing::Test {
     EXPECT_THAT(std::string(finding(outcome)["value"]), HasSubstr(value));
   }
 
+  /// The notes of this host.
+  std::filesystem::path notes() const {
+    std::array<char, 256> host{};
+    ::gethostname(host.data(), host.size() - 1);
+    return path(".local/state/linkgain/" + std::string(host.data()));
+  }
+
   ScratchFolder folder_;
 };
 
@@ -89,7 +98,7 @@ TEST_F(DoctorProve, ClimbsAllRungsEachAJobOfItsOwn) {
               testing::ElementsAre("stores 0,1 0 0", "copy-engine 0,1 0 0", "loads 0,1 0 0",
                                    "flags 0,1 0 0", "kernels 0,1 0 0", "all-reduce 0,1 0 0",
                                    "control 0,1 1 0"));
-  EXPECT_TRUE(std::filesystem::is_empty(path(".local/state/linkgain"))) << "it has ended";
+  EXPECT_TRUE(std::filesystem::is_empty(notes())) << "it has ended";
 }
 
 TEST_F(DoctorProve, ForSoLongUnderLoadWhenAsked) {
@@ -119,8 +128,8 @@ TEST_F(DoctorProve, TheVerdictOfEachPairIsJsonKeyedByWhatDecidesIt) {
 }
 
 TEST_F(DoctorProve, AStepThatEndsTheMachineIsNamedByTheNextStart) {
-  std::filesystem::create_directories(path(".local/state/linkgain"));
-  std::ofstream(path(".local/state/linkgain/proving-0123abcd-1"))
+  std::filesystem::create_directories(notes());
+  std::ofstream(notes() / "proving-0123abcd-7-1")
       << "step loads between GPU0 and GPU1 at 2026-11-30T10:00:00Z\n";
   const Json findings = Json::parse(run_program(request({})).output)["findings"];
   EXPECT_THAT(std::string(findings.at(0)["value"]), HasSubstr("step loads"));
