@@ -81,7 +81,7 @@ class DoctorProve : public testing::Test {
     EXPECT_THAT(std::string(finding(outcome)["value"]), HasSubstr(value));
   }
 
-  /// The notes of this host.
+  /// Returns the folder of this host's notes.
   std::filesystem::path notes() const {
     std::array<char, 256> host{};
     ::gethostname(host.data(), host.size() - 1);

@@ -107,6 +107,28 @@ TEST(ExecAxis, RunsEachVariantAtEachValueInOneRandomOrder) {
   EXPECT_TRUE(std::ranges::any_of(first, [](const RunPlace& each) { return each.value > 0; }));
 }
 
+TEST(ExecAxis, HasARowForEachMetricThatWasAskedFor) {
+  ExecOptions options = load_options();
+  options.metrics = {"rate=([0-9.]+)", "ttft=([0-9.]+)"};
+  options.higher_is_better = {"rate"};
+  options.units = {"rate=tok/s"};
+  options.rounds = 4;
+  const ExecOutcome outcome =
+      execute_double(options, arms_plan(options), [&](const RunPlace& place) {
+        const double factor = 1.0 + 0.001 * ((place.round + place.variant) % 3 - 1);
+        const double slower = place.variant == 1 && place.value == 1 ? 1.3 : 1.0;
+        return report_of(place, {{"time", one_value(5.0 * factor)},
+                                 {"rate", one_value(100.0 * factor / (1.0 + 0.1 * place.variant))},
+                                 {"ttft", one_value(0.2 * factor * slower)}});
+      });
+  const RunSummary summary(outcome.record);
+  std::vector<std::string> rows;
+  for (const AnswerRow& row : answer_of(summary, 2).rows) {
+    rows.push_back(case_name(row.of->definition()));
+  }
+  EXPECT_THAT(rows, ElementsAre(testing::StartsWith("exec/rate/"), "exec/ttft/LOAD=8"));
+}
+
 TEST(ExecAxis, ReplacesItsNameWhereverWordsOfCommandsStand) {
   ExecOptions options = load_options();
   options.server = "sleep {LOAD}{round}";
