@@ -239,17 +239,6 @@ int parse_hidden(std::string_view text) {
       "give the length of a model's rows, as 4096,8192");
 }
 
-/// Returns the sizes that decoders send: of these rows for 1, 8 and 64 sequences and for prompts.
-std::vector<Bytes> sizes_of_decoders(const std::vector<int>& hidden) {
-  std::set<Bytes> sizes;
-  for (const int row : hidden) {
-    for (const int tokens : kDecoderTokens) {
-      sizes.insert({std::int64_t{tokens} * row * size_of(DataType::bfloat16)});
-    }
-  }
-  return {sizes.begin(), sizes.end()};
-}
-
 double parse_share(std::string_view text, std::string_view option, double least, double most) {
   static constexpr std::array kUnits{Unit{"%", 0.01}, Unit{"", 1.0}};
   const std::optional<double> share = number_in(text, kUnits);
@@ -447,7 +436,7 @@ Selection with_options(Selection selection, const SelectionOptions& options) {
   if (!options.hidden.empty()) {
     selection.hidden = options.hidden;
     selection.types = {DataType::bfloat16};
-    selection.sizes = sizes_of_decoders(options.hidden);
+    selection.sizes = decoder_sizes(options.hidden);
   }
   if (!options.sizes.empty()) selection.sizes = options.sizes;
   if (!options.types.empty()) selection.types = options.types;

@@ -1,7 +1,6 @@
 #include "linkgain/cases/profiles.hpp"
 
 #include <algorithm>
-#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -240,36 +239,28 @@ ProfilePlan bridge_plan(BackendKind backend) {
 /// kernels, between a product and a norm and back to back; and these two alone. Without GPUs as
 /// many bytes back to back.
 ProfilePlan inference_plan(BackendKind backend) {
+  const std::vector<int> rows{2048, 4096, 8192};
   ProfilePlan plan;
   plan.launches = 4;
   plan.adds_launches = false;
-  std::set<Bytes> sizes;
-  for (const int hidden : {2048, 4096, 8192}) {
-    Selection in_decoder = size_sweep(OperationKind::all_reduce, "8");
-    in_decoder.hidden = {hidden};
-    in_decoder.types = {DataType::bfloat16};
-    in_decoder.buffers = {Buffers::plain, Buffers::symmetric};
-    in_decoder.kernels = {false, true};
-    in_decoder.sizes.clear();
-    for (const int tokens : kDecoderTokens) {
-      in_decoder.sizes.push_back({std::int64_t{2} * hidden * tokens});
-    }
-    sizes.insert(in_decoder.sizes.begin(), in_decoder.sizes.end());
-    Selection alone = in_decoder;
-    alone.operations = {OperationKind::product_norm};
-    alone.buffers = {Buffers::plain};
-    if (backend == BackendKind::mpi) continue;
-    plan.selections.insert(plan.selections.end(), {in_decoder, alone});
-  }
-  Selection back_to_back = size_sweep(OperationKind::all_reduce, "8");
-  back_to_back.sizes = {sizes.begin(), sizes.end()};
+  Selection back_to_back;
+  back_to_back.sizes = decoder_sizes(rows);
   if (backend == BackendKind::mpi) {
-    plan.selections.push_back(back_to_back);
+    plan.selections = {back_to_back};
     return plan;
   }
   back_to_back.types = {DataType::bfloat16};
-  back_to_back.launches = {LaunchChoice::graph};
   back_to_back.kernels = {false, true};
+  for (const int hidden : rows) {
+    Selection in_decoder = back_to_back;
+    in_decoder.hidden = {hidden};
+    in_decoder.sizes = decoder_sizes({hidden});
+    Selection alone = in_decoder;
+    alone.operations = {OperationKind::product_norm};
+    in_decoder.buffers = {Buffers::plain, Buffers::symmetric};
+    plan.selections.insert(plan.selections.end(), {in_decoder, alone});
+  }
+  back_to_back.launches = {LaunchChoice::graph};
   plan.selections.push_back(back_to_back);
   return plan;
 }

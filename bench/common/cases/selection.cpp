@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <set>
 #include <stdexcept>
 
 #include "linkgain/base/errors.hpp"
@@ -317,6 +318,16 @@ LaunchMode launch_mode(LaunchChoice choice, BackendKind backend, Bytes size) {
       return LaunchMode::graph;
   }
   throw std::invalid_argument("no such choice of launches");
+}
+
+std::vector<Bytes> decoder_sizes(const std::vector<int>& hidden) {
+  std::set<Bytes> sizes;
+  for (const int row : hidden) {
+    for (const int tokens : kDecoderTokens) {
+      sizes.insert({std::int64_t{tokens} * row * size_of(DataType::bfloat16)});
+    }
+  }
+  return {sizes.begin(), sizes.end()};
 }
 
 std::vector<Case> expand(const std::vector<Selection>& selections, int ranks, BackendKind backend) {

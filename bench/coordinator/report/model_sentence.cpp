@@ -44,8 +44,8 @@ std::string model_sentence(const RunSummary& summary) {
         "By these sums and the measured products, {} split over {} GPUs would{} decode one "
         "sequence at most {} as fast and read a prompt of {} tokens at most {} as fast (linkgain "
         "predict).",
-        kModel, summary.record.machine.ranks.size(),
-        measured.is_at_most() ? " with " + measured.link.name : "", decode, kPrompt, prefill);
+        kModel, measured.ranks, measured.is_at_most() ? " with " + measured.link.name : "", decode,
+        kPrompt, prefill);
   } catch (const UsageError&) {
     return {};  // not all that a model needs was measured
   }

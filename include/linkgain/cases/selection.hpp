@@ -76,6 +76,10 @@ struct Selection {
   AskedFor asked_for{};
 };
 
+/// Returns the sizes that decoders send, in bfloat16: of rows of each length, kDecoderTokens at
+/// once.
+std::vector<Bytes> decoder_sizes(const std::vector<int>& hidden);
+
 /// Returns the cases of the selections in order, without repetition. Parameters that an operation
 /// lacks do not multiply its cases. Sizes of an operation that splits them over the ranks are
 /// rounded down to whole elements for each, as nccl-tests does, and to whole rows where they stand
