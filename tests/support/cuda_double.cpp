@@ -3,12 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <string>
 
 /// A stand-in for libcuda.so.1 and libnvidia-ml.so.1 of two GPUs that allow peer access, as far as
 /// the library of no-p2p stands before them. Handles and addresses are numbers: 10 and 11 are on
-/// GPU 0 and 1, 20 is on the host, others are none that the driver mapped.
+/// GPU 0 and 1, 20 is on the host, others are none that the driver mapped. From 1 GiB on there is a
+/// range of four mappings of 2 MiB: two on GPU 0, one on GPU 1, one on the host.
 namespace {
 
 struct Location {
@@ -30,6 +32,10 @@ using Address = unsigned long long;
 constexpr int kInvalid = 1;
 constexpr int kNotFound = 500;
 constexpr int kMulticastSupported = 132;
+
+constexpr Address kRange = 1ULL << 30;
+constexpr Address kMapping = 2ULL << 20;
+constexpr Address kMappings[]{10, 10, 11, 20};
 
 int released = 0;
 
@@ -73,6 +79,9 @@ int cuMemPoolImportPointer(Address*, void*, void*) { return 0; }
 
 int cuMemRetainAllocationHandle(Address* handle, void* address) {
   *handle = reinterpret_cast<std::uintptr_t>(address);
+  if (*handle >= kRange && *handle < kRange + std::size(kMappings) * kMapping) {
+    *handle = kMappings[(*handle - kRange) / kMapping];
+  }
   return *handle == 10 || *handle == 11 || *handle == 20 ? 0 : kInvalid;
 }
 

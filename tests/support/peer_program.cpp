@@ -33,6 +33,9 @@ using Address = unsigned long long;
 
 constexpr int kDevice = 1;
 constexpr int kReadWrite = 3;
+/// The double has two mappings on GPU 0 there, one on GPU 1 and one on the host.
+constexpr Address kRange = 1ULL << 30;
+constexpr Address kMapping = 2ULL << 20;
 constexpr int kVersion11 = 11080;
 constexpr int kVersion13 = 13000;
 
@@ -138,6 +141,13 @@ std::string ask(const std::string& way) {
   text += line("own, both, closed, host", {set(10, 1, &own, 1), set(10, 1, both, 2),
                                            set(10, 1, closed, 2), set(10, 1, &host, 1)});
   text += line("the host's, unknown", {set(20, 1, both, 2), set(99, 1, both, 2)});
+  const Access peer{{kDevice, 1}, kReadWrite};
+  const auto set_range = [&](Address first, std::size_t mappings, const Access& access) {
+    return set(kRange + first * kMapping, mappings * kMapping, &access, 1);
+  };
+  text += line("ranges: own, with the peer's, the peer's and the host's, the host's",
+               {set_range(0, 2, own), set_range(0, 3, own), set_range(1, 3, own),
+                set_range(1, 2, peer), set_range(2, 2, peer), set_range(3, 1, own)});
   auto* const set_pool = FOUND(cuMemPoolSetAccess);
   text += line("pool: own, both, closed, the host's",
                {set_pool(pointer(10), &own, 1), set_pool(pointer(10), both, 2),

@@ -56,6 +56,9 @@ struct CUipcMemHandle {
 
 using DeviceAddress = unsigned long long;
 using MemoryHandle = unsigned long long;
+/// Device memory is mapped in units of it (cuMemGetAllocationGranularity).
+constexpr DeviceAddress kGranularity = DeviceAddress{2} << 20;
+
 using FindSymbol = void* (*)(void*, const char*);
 
 /// A function that this library stands before.
@@ -268,10 +271,16 @@ LINKGAIN_EXPORTED CUresult cuCtxEnablePeerAccess(void*, unsigned) {
 LINKGAIN_EXPORTED CUresult cuMemSetAccess(DeviceAddress address, std::size_t size,
                                           const CUmemAccessDesc* all, std::size_t count) {
   Function& own = functions[set_access];
-  const std::optional<CUmemLocation> owner = location_at(address);
-  const bool is_of_device = owner && owner->type == kLocationDevice;
-  const auto is_other = [&](CUmemLocation device) { return device.id != owner->id; };
-  if (is_of_device && gives_access(all, count, is_other)) return refuse(own, kNotSupported);
+  DeviceAddress part = address;
+  while (part - address < size) {
+    const std::optional<CUmemLocation> owner = location_at(part);
+    if (!owner) break;  // the driver refuses a range with a part that is not mapped
+    const auto is_other = [&](CUmemLocation device) { return device.id != owner->id; };
+    if (owner->type == kLocationDevice && gives_access(all, count, is_other)) {
+      return refuse(own, kNotSupported);
+    }
+    part = (part / kGranularity + 1) * kGranularity;
+  }
   return call(own, address, size, all, count);
 }
 
