@@ -114,12 +114,12 @@ done
 # A module file finds the programs wherever its tree was moved to.
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build_dir/CMakeCache.txt")
 mv "$work/installed" "$work/moved"
-# So does linkgain find the library that it has programs load, which needs the C library alone.
+# So does linkgain find the library that it has programs load, which needs glibc alone.
 "$work/moved/bin/linkgain" exec --dry-run --rounds 1 --variant no-p2p -- true >"$work/preload.log" 2>&1 || true
 library=$work/moved/lib/linkgain/liblinkgain_no_p2p.so
 expect "LD_PRELOAD=$library" "$work/preload.log" 'no-p2p names the moved library'
 readelf -d "$library" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]$/\1/p' | tr '\n' ' ' >"$work/preload.log"
-[[ $(<"$work/preload.log") == 'libc.so.6 ' ]] || expect 'libc.so.6 and nothing else' "$work/preload.log" 'what the library needs'
+[[ $(<"$work/preload.log") == 'libdl.so.2 libc.so.6 ' ]] || expect 'libdl.so.2 libc.so.6 and nothing else' "$work/preload.log" 'what the library needs'
 # module_shows TOOL COMMAND...: what the module file does, as COMMAND prints it for a shell
 module_shows() {
   local name=$1

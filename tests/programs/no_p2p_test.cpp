@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "programs.hpp"
 
@@ -129,6 +131,21 @@ TEST_F(NoP2p, NotesEachRefusalOnceOfAllThreadsAndProcesses) {
   EXPECT_EQ(outcome.output, std::string(kRefused) + "by the program 1 0\n");
   EXPECT_EQ(outcome.error, "");
   EXPECT_EQ(refused(), kFunctions);
+}
+
+TEST_F(NoP2p, NeedsNoVersionOfTheCLibraryAboveThatOfTheManual) {
+  const Outcome needs = run_program({.arguments = {"objdump", "-p", NO_P2P}});
+  int versions = 0;
+  for (const std::string& each : lines_of(needs.output)) {
+    const std::size_t name = each.find(" GLIBC_");
+    if (name == std::string::npos) continue;
+    ++versions;
+    int major = 0;
+    int minor = 0;
+    EXPECT_EQ(std::sscanf(each.c_str() + name, " GLIBC_%d.%d", &major, &minor), 2) << each;
+    EXPECT_LE(std::pair(major, minor), std::pair(2, 17)) << each;
+  }
+  EXPECT_GT(versions, 0) << needs.output << needs.error;
 }
 
 /// Scripts and helpers load it, too.

@@ -15,7 +15,17 @@
 /// Refuses peer access between GPUs in the program that loads this library by LD_PRELOAD: the
 /// variant no-p2p of `linkgain exec`. It stands before functions of the CUDA driver API and NVML,
 /// however a program finds them, and passes on every call that asks for no peer access. It needs
-/// the C library alone and declares of cuda.h (CUDA 13.0) and nvml.h what it uses.
+/// glibc 2.17 or newer alone and declares of cuda.h (CUDA 13.0) and nvml.h what it uses.
+#if defined(__x86_64__)
+#define LINKGAIN_FIRST_GLIBC "GLIBC_2.2.5"
+#elif defined(__aarch64__)
+#define LINKGAIN_FIRST_GLIBC "GLIBC_2.17"
+#endif
+// Takes the first versions, which libdl.so.2 has in older containers and libc.so.6 from 2.34 on.
+asm(".symver dlopen, dlopen@" LINKGAIN_FIRST_GLIBC);
+asm(".symver dlclose, dlclose@" LINKGAIN_FIRST_GLIBC);
+asm(".symver dlvsym, dlvsym@" LINKGAIN_FIRST_GLIBC);
+
 namespace {
 
 using CUresult = int;
@@ -93,7 +103,7 @@ extern Function functions[function_count];
 FindSymbol real_dlsym() {
   static constinit std::atomic<FindSymbol> known{nullptr};
   if (const FindSymbol found = known) return found;
-  for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"}) {
+  for (const char* version : {"GLIBC_2.34", LINKGAIN_FIRST_GLIBC}) {
     if (void* found = dlvsym(RTLD_NEXT, "dlsym", version)) {
       known = reinterpret_cast<FindSymbol>(found);
       break;
