@@ -153,6 +153,7 @@ void add_operation(std::vector<Selection>& all, OperationKind operation, Backend
 ProfilePlan with_lenient_own_work(ProfilePlan plan) {
   for (Selection& selection : plan.selections) {
     selection.where_possible =
+        is_in_decoder(selection) ||
         std::ranges::all_of(selection.operations, [](OperationKind operation) {
           return works_on_memory(operation) || is_training(operation);
         });
@@ -234,10 +235,22 @@ ProfilePlan bridge_plan(BackendKind backend) {
   return plan;
 }
 
-/// Plans what models that are split over the GPUs send: sums of bfloat16 for a token of each of 1,
-/// 8 and 64 sequences and for prompts, by NCCL, in its symmetric memory too, and by our own
-/// kernels, between a product and a norm and back to back; and these two alone. Without GPUs as
-/// many bytes back to back.
+/// Returns what one layer of a model that is split over the GPUs does with rows of so many
+/// elements: a sum of bfloat16 between a product and a norm for a token of each of 1, 8 and 64
+/// sequences and for prompts, and these two alone.
+std::vector<Selection> layer_work(int hidden) {
+  Selection sum;
+  sum.hidden = {hidden};
+  sum.sizes = decoder_sizes({hidden});
+  sum.types = {DataType::bfloat16};
+  Selection alone = sum;
+  alone.operations = {OperationKind::product_norm};
+  return {sum, alone};
+}
+
+/// Plans what models that are split over the GPUs send: layer_work() of three widths, summed by
+/// NCCL, in its symmetric memory too, and by our own kernels; and the same sums back to back.
+/// Without GPUs as many bytes back to back.
 ProfilePlan inference_plan(BackendKind backend) {
   const std::vector<int> rows{2048, 4096, 8192};
   ProfilePlan plan;
@@ -251,16 +264,13 @@ ProfilePlan inference_plan(BackendKind backend) {
   }
   back_to_back.types = {DataType::bfloat16};
   back_to_back.kernels = {false, true};
-  for (const int hidden : rows) {
-    Selection in_decoder = back_to_back;
-    in_decoder.hidden = {hidden};
-    in_decoder.sizes = decoder_sizes({hidden});
-    Selection alone = in_decoder;
-    alone.operations = {OperationKind::product_norm};
-    in_decoder.buffers = {Buffers::plain, Buffers::symmetric};
-    plan.selections.insert(plan.selections.end(), {in_decoder, alone});
-  }
   back_to_back.launches = {LaunchChoice::graph};
+  for (const int hidden : rows) {
+    std::vector<Selection> work = layer_work(hidden);
+    for (Selection& each : work) each.kernels = back_to_back.kernels;
+    work.front().buffers = {Buffers::plain, Buffers::symmetric};
+    plan.selections.insert(plan.selections.end(), work.begin(), work.end());
+  }
   plan.selections.push_back(back_to_back);
   return plan;
 }
@@ -325,6 +335,8 @@ ProfilePlan plan_of(Profile profile, BackendKind backend) {
       if (gpu) {
         plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
         plan.selections.push_back(size_sweep(OperationKind::latency, "8"));
+        const std::vector<Selection> layer = layer_work(4096);  // of an 8B model
+        plan.selections.insert(plan.selections.end(), layer.begin(), layer.end());
       }
       return with_lenient_own_work(plan);
     case Profile::bridge:

@@ -129,7 +129,8 @@ std::vector<Case> curves_of(const Selection& selection, OperationKind operation,
 
 /// Returns the sizes of a curve. What is no multiple of one element is left for validate() to
 /// refuse.
-std::vector<Bytes> sizes_of(const Case& curve, const std::vector<Bytes>& asked) {
+std::vector<Bytes> sizes_of(const Case& curve, const Selection& selection) {
+  const std::vector<Bytes>& asked = selection.sizes;
   if (!is_split_over_ranks(curve.operation) && curve.hidden == 0) return asked;
   const std::int64_t granule = size_granule(curve);
   std::vector<Bytes> sizes;
@@ -138,7 +139,7 @@ std::vector<Bytes> sizes_of(const Case& curve, const std::vector<Bytes>& asked) 
     const Bytes rounded = whole ? Bytes{size.value / granule * granule} : size;
     if (rounded.value > 0 || !whole) sizes.push_back(rounded);
   }
-  if (sizes.empty() && !asked.empty()) {
+  if (sizes.empty() && !asked.empty() && !selection.where_possible) {
     throw UsageError(
         curve.hidden != 0
             ? fmt::format("no size is large enough for a row of {} elements", curve.hidden)
@@ -157,7 +158,7 @@ bool is_possible(const Case& c) {
 
 void add_cases(std::vector<Case>& cases, const Selection& selection, Case curve,
                BackendKind backend) {
-  for (const Bytes size : sizes_of(curve, selection.sizes)) {
+  for (const Bytes size : sizes_of(curve, selection)) {
     curve.size = size;
     if (!is_launched_so(selection, curve, backend)) continue;
     if (selection.where_possible && !is_possible(curve)) continue;
@@ -318,6 +319,10 @@ LaunchMode launch_mode(LaunchChoice choice, BackendKind backend, Bytes size) {
       return LaunchMode::graph;
   }
   throw std::invalid_argument("no such choice of launches");
+}
+
+bool is_in_decoder(const Selection& selection) {
+  return std::ranges::any_of(selection.hidden, [](int hidden) { return hidden != 0; });
 }
 
 std::vector<Bytes> decoder_sizes(const std::vector<int>& hidden) {

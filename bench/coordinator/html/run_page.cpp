@@ -74,7 +74,7 @@ std::string answer_html(const RunSummary& summary) {
            ? std::vector{metrics_table(summary.along_axis(*answer.main()->definition().metric))}
            : answer_tables(summary, answer)) {
     const std::string_view first = is_of_program ? "Each variant" : "Each operation";
-    tables += to_html(table, tables.empty() ? first : "Headroom");
+    tables += to_html(table, tables.empty() ? first : table.columns().front().title);
     is_wide = is_wide || least_width(table) > kMostBesideOthers;
   }
   if (!tables.empty()) {

@@ -127,12 +127,16 @@ bool has_reduced_sets(Profile profile) {
 
 /// Returns the profile's selections of the operations asked for; of one that the profile leaves
 /// out, or has a taste of, its usual cases. Trainings only where no sizes were asked for, or they
-/// themselves were.
+/// themselves were; a taste of a decoder only where all that was asked for can stand in one.
 std::vector<Selection> choose_operations(const RunOptions& options, BackendKind backend) {
   std::vector<Selection> profile = plan_of(options.profile, backend).selections;
   if (options.operations.empty()) {
-    // Who asks for sizes means what has some.
+    // Who asks for sizes means what has some of its own.
+    const bool has_taste = has_reduced_sets(options.profile);
     if (!options.sizes.empty()) std::erase_if(profile, trains);
+    const bool fits_decoder = options.sizes.empty() && options.types.empty() &&
+                              options.reductions.empty() && !options.in_place;
+    if (has_taste && !fits_decoder) std::erase_if(profile, is_in_decoder);
     return profile;
   }
   std::vector<Selection> chosen;

@@ -75,9 +75,7 @@ class LinkReader {
       throw UsageError("the record has no all-reduce, which a prediction rests on", kMeasureAdvice);
     }
     choose_ranks(ranks);
-    using enum DataType;
-    keep(&Case::type,
-         link_.type = most_frequent(sizes_by(&Case::type), {bfloat16, float16, float32}));
+    choose_type();
   }
 
   MeasuredLink read() {
@@ -91,27 +89,30 @@ class LinkReader {
  private:
   const Case& definition(std::size_t place) const { return record_.cases[place].definition; }
 
-  template <typename Value>
-  std::map<Value, std::set<std::int64_t>> sizes_by(Value Case::*member) const {
-    std::map<Value, std::set<std::int64_t>> sizes;
-    for (const std::size_t i : sums_) sizes[definition(i).*member].insert(definition(i).size.value);
-    return sizes;
-  }
-
-  /// Leaves out the all-reduces that have another value.
-  template <typename Value>
-  void keep(Value Case::*member, Value value) {
-    std::erase_if(sums_, [&](std::size_t i) { return definition(i).*member != value; });
-  }
-
   void choose_ranks(std::optional<int> ranks) {
-    const auto sizes = sizes_by(&Case::ranks);
+    std::map<int, std::set<std::int64_t>> sizes;
+    for (const std::size_t i : sums_) sizes[definition(i).ranks].insert(definition(i).size.value);
     if (ranks && !sizes.contains(*ranks)) {
       throw UsageError(fmt::format("--tp {}: the record has all-reduces over {} ranks", *ranks,
                                    fmt::join(std::views::keys(sizes), ", ")));
     }
     link_.ranks = ranks ? *ranks : most_frequent(sizes, {2});
-    keep(&Case::ranks, link_.ranks);
+    std::erase_if(sums_, [&](std::size_t i) { return definition(i).ranks != link_.ranks; });
+  }
+
+  /// Keeps one type of those back to back, beside those in context, which are all bfloat16.
+  void choose_type() {
+    using enum DataType;
+    std::map<DataType, std::set<std::int64_t>> sizes;
+    for (const std::size_t i : sums_) {
+      const Case& c = definition(i);
+      if (c.hidden == 0) sizes[c.type].insert(c.size.value);
+    }
+    if (sizes.empty()) return;
+    link_.back_to_back_type = most_frequent(sizes, {bfloat16, float16, float32});
+    std::erase_if(sums_, [&](std::size_t i) {
+      return definition(i).hidden == 0 && definition(i).type != link_.back_to_back_type;
+    });
   }
 
   void name_machine() {
@@ -363,13 +364,19 @@ Estimate propagated(std::span<const LaunchMean> times,
   return estimate;
 }
 
-ChosenCurves MeasuredLink::choose(Reducer reducer, bool in_context_first) const {
-  const auto has = [&](Reducer on_link, bool in_context) {
-    const bool on_other = curve_of(other, Reducer::nccl, in_context) != nullptr;
-    return on_other && (is_at_most() || curve_of(link, on_link, in_context) != nullptr);
+ChosenCurves MeasuredLink::choose(Reducer reducer, bool in_context_first, double smallest) const {
+  const auto reaches = [&](const LinkSide& side, Reducer on_side, bool in_context, double bytes) {
+    const TimeCurve* const curve = curve_of(side, on_side, in_context);
+    return curve != nullptr && (bytes == 0.0 || curve->smallest() <= bytes);
   };
-  for (const bool in_context : {in_context_first, !in_context_first}) {
-    if (has(reducer, in_context)) return {reducer, in_context};
+  const auto has = [&](Reducer on_link, bool in_context, double bytes = 0.0) {
+    return reaches(other, Reducer::nccl, in_context, bytes) &&
+           (is_at_most() || reaches(link, on_link, in_context, bytes));
+  };
+  for (const double bytes : {smallest, 0.0}) {
+    for (const bool in_context : {in_context_first, !in_context_first}) {
+      if (has(reducer, in_context, bytes)) return {reducer, in_context};
+    }
   }
   std::vector<std::string_view> known;
   for (const Reducer each : kValues<Reducer>) {

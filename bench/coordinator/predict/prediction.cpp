@@ -137,10 +137,10 @@ Computation prefill_computation(const MeasuredLink& measured, const DecoderQuest
   return result;
 }
 
-/// Tells whether the weights fit into the nine tenths of one GPU's memory that engines take, or
+/// Tells whether the weights fit into the nine tenths of so many GPUs' memory that engines take, or
 /// that is not known.
-bool fits_one_gpu(const MeasuredLink& measured, const ModelShape& model) {
-  const double weights = model.layers * layer_weights(model, 1) + head_weights(model);
+bool fit(const MeasuredLink& measured, const ModelShape& model, int gpus) {
+  const double weights = model.layers * layer_weights(model, gpus) + head_weights(model) / gpus;
   return measured.memory_bytes == 0 || !has_weights(model) ||
          kServedBytes * weights < 0.9 * static_cast<double>(measured.memory_bytes);
 }
@@ -186,7 +186,7 @@ void add_rest(const Prediction& of, PhasePrediction& result, std::optional<doubl
   result.link = Seconds{steps.link};
   result.other = Seconds{steps.other};
   result.ratio = propagated(times, [&](Values each) { return steps_of(each).ratio(); });
-  if (!fits_one_gpu(measured, question.model)) return;
+  if (!fit(measured, question.model, 1)) return;
   const Computation alone = given_speed ? Computation{} : compute(measured, question, 1);
   result.one_gpu =
       Seconds{given_speed ? measured.ranks * rest_of(values)
@@ -427,9 +427,14 @@ std::vector<Calls> training_calls(double bytes, TrainingStrategy strategy, doubl
 Prediction predict(const Record& record, const PredictionQuestion& question) {
   Prediction of{.question = question,
                 .measured = measured_link(record, question.ranks, question.on)};
-  of.curves = of.measured.choose(question.reducer, question.decoder.has_value());
+  const double smallest =
+      question.decoder ? decode_calls(*question.decoder, of.measured.ranks).front().bytes : 0.0;
+  of.curves = of.measured.choose(question.reducer, question.decoder.has_value(), smallest);
   of.on = side_named(of.measured, question.on);
-  if (question.decoder) of.phases = {predict_decode(of), predict_prefill(of)};
+  if (question.decoder) {
+    of.phases = {predict_decode(of), predict_prefill(of)};
+    of.weights_fit = fit(of.measured, question.decoder->model, of.measured.ranks);
+  }
   if (question.training) of.phases.push_back(predict_training(of));
   return of;
 }

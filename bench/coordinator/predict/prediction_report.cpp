@@ -26,18 +26,6 @@ std::string_view unit_of(Phase phase) {
   return {};
 }
 
-std::string label_of(const Prediction& of, const PhasePrediction& phase) {
-  switch (phase.phase) {
-    case Phase::decode:
-      return fmt::format("decode, batch {}", of.question.decoder->batch);
-    case Phase::prefill:
-      return fmt::format("prefill, {} tokens", of.question.decoder->prompt);
-    case Phase::training:
-      return fmt::format("training, {}", name_of(of.question.training->strategy));
-  }
-  return {};
-}
-
 std::string model_of(const Prediction& of) {
   const std::string& name = of.question.decoder->model.name;
   return name.empty() ? "the model" : name;
@@ -64,7 +52,15 @@ std::string less_time_text(const PhasePrediction& phase) {
                             share(sign < 0.0 ? high : low), share(sign < 0.0 ? low : high));
 }
 
-std::string at_most(const Prediction& of) { return of.measured.is_at_most() ? "at most " : ""; }
+/// Tells whether the link is worth less: an engine computes more than the products do, and what a
+/// link carries by its data sheet has no latency.
+bool is_at_most(const Prediction& of, const PhasePrediction& phase) {
+  return of.measured.is_at_most() || !phase.is_given;
+}
+
+std::string at_most(const Prediction& of, const PhasePrediction& phase) {
+  return is_at_most(of, phase) ? "at most " : "";
+}
 
 std::string decoder_clause(const Prediction& of, const PhasePrediction& phase) {
   const DecoderQuestion& question = *of.question.decoder;
@@ -80,7 +76,7 @@ std::string decoder_clause(const Prediction& of, const PhasePrediction& phase) {
                               is_slower ? "takes to decode" : "decodes", question.batch)
                 : fmt::format("a prompt of {} tokens {}", question.prompt,
                               is_slower ? "takes" : "is read");
-  return fmt::format("{} {}{}: {}", what, at_most(of),
+  return fmt::format("{} {}{}: {}", what, is_slower ? "" : at_most(of, phase),
                      spoken_ratio({.value = phase.ratio->value}).words, less_time_text(phase));
 }
 
@@ -92,7 +88,7 @@ std::string training_clause(const Prediction& of, const PhasePrediction& phase) 
       "communication hides behind computing",
       count_text(question.parameters), name_of(question.strategy),
       readable_percent(less_time(range.low)),
-      at_most(of) + readable_percent(less_time(range.high)));
+      at_most(of, phase) + readable_percent(less_time(range.high)));
   if (phase.ratio) text += "; as in the record's GPT-2 steps " + less_time_text(phase);
   return text;
 }
@@ -164,7 +160,7 @@ void add_calls(const Prediction& of, Document& document) {
                      : fmt::format(
                            ". Their times are those of {} back to back: bytes count, not "
                            "the type.",
-                           name_of(of.measured.type));
+                           name_of(of.measured.type_of(of.curves)));
   if (reducer != Reducer::nccl) {
     text +=
         fmt::format(" With {} by {}, without it by NCCL.", of.measured.link.name,
@@ -233,13 +229,20 @@ Document notes_of(const Prediction& of) {
   Document document;
   if (of.measured.is_at_most()) {
     document.item(fmt::format(
-        "No link was measured: what {} carries by its data sheet, {:.4g} GB/s each way, stands in.",
+        "No link was measured: what {} carries by its data sheet, {:.4g} GB/s each way, stands in, "
+        "without latency. Small all-reduces gain less.",
         of.measured.link.name, *of.measured.link.limit));
   }
   if (of.measured.is_at_most() && of.measured.other.path == Path::pcie_p2p) {
     document.item(with_code(fmt::format(
         "It is compared with {}, which took PCIe P2P. What that is worth is in `linkgain report`.",
         of.measured.other.variant)));
+  }
+  if (!of.weights_fit && !of.phases.front().is_given) {
+    document.item(with_code(fmt::format(
+        "In bfloat16 these weights do not fit into the memory of {}. Quantised ones take "
+        "less time to read, and send as much: give the speed of yours with `{}`.",
+        of.measured.gpus, speed_option(Phase::decode))));
   }
   add_doubts(of, document);
   add_splits(of, document);
@@ -259,10 +262,9 @@ json::Out question_json(const Prediction& of) {
                 {"on", of.on == Side::link ? measured.link.variant : measured.other.variant},
                 {"link", measured.link.variant},
                 {"other", measured.other.variant},
-                {"at_most", measured.is_at_most()},
                 {"by", name_of(of.curves.reducer)},
                 {"in_context", of.curves.in_context},
-                {"type", name_of(measured.type)}};
+                {"type", name_of(measured.type_of(of.curves))}};
   if (of.question.decoder) {
     const DecoderQuestion& question = *of.question.decoder;
     const ModelShape& model = question.model;
@@ -338,6 +340,7 @@ json::Out phase_json(const Prediction& of, const PhasePrediction& phase) {
                        : phase.link   ? json::Out("products")
                                       : json::Out(nullptr)},
           {"by_products_s", json::nullable(seconds_of(phase.by_products))},
+          {"at_most", is_at_most(of, phase)},
           {"beyond_measured", phase.is_beyond},
           {"one_gpu_s", json::nullable(seconds_of(phase.one_gpu))},
           {"split_slower_with_link", phase.is_split_slower(Side::link)},
@@ -345,6 +348,18 @@ json::Out phase_json(const Prediction& of, const PhasePrediction& phase) {
 }
 
 }  // namespace
+
+std::string label_of(const Prediction& of, const PhasePrediction& phase) {
+  switch (phase.phase) {
+    case Phase::decode:
+      return fmt::format("decode, batch {}", of.question.decoder->batch);
+    case Phase::prefill:
+      return fmt::format("prefill, {} tokens", of.question.decoder->prompt);
+    case Phase::training:
+      return fmt::format("training, {}", name_of(of.question.training->strategy));
+  }
+  return {};
+}
 
 Document prediction_report(const Prediction& prediction) {
   Document document;

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "linkgain/predict/prediction_report.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "sentences.hpp"
 
 namespace linkgain {
 
@@ -27,6 +29,14 @@ RecordedAnswer recorded_answer(const RunSummary& summary) {
   for (const CaseSummary* each : answer.headroom) {
     result.headroom.push_back(
         {.name = case_name(each->definition()), .ratio = each->variants.front().library_ratio});
+  }
+  if (const std::optional<Prediction> model = model_prediction(summary)) {
+    for (const PhasePrediction& phase : model->phases) {
+      result.predicted.push_back(
+          {.name = model->question.decoder->model.name + " " + label_of(*model, phase),
+           .variant = model->measured.other.variant,
+           .ratio = phase.ratio});
+    }
   }
   return result;
 }

@@ -566,7 +566,9 @@ std::vector<std::string> answer_sentences(const RunSummary& summary, const Answe
   sentences.insert(sentences.begin(), {alarm.empty() ? "" : alarm + ", see the warning.",
                                        disturbed_text(summary.record)});
   sentences.push_back(nvlink_bound_sentence(summary));
-  sentences.push_back(model_sentence(summary));
+  if (const auto prediction = model_prediction(summary)) {
+    sentences.push_back(model_sentence(*prediction));
+  }
   std::erase(sentences, "");
   return sentences;
 }

@@ -302,6 +302,9 @@ std::vector<Table> answer_tables(const RunSummary& summary, const Answer& answer
   }
   std::vector<Table> tables{rows_table(answer)};
   if (!answer.headroom.empty()) tables.push_back(headroom_table(summary, answer));
+  if (const auto prediction = model_prediction(summary)) {
+    tables.push_back(model_table(*prediction));
+  }
   return tables;
 }
 

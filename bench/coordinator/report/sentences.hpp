@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "linkgain/predict/prediction.hpp"
 #include "linkgain/summary/answer_choice.hpp"
 #include "linkgain/tables/document.hpp"
 
@@ -45,8 +47,12 @@ Text wrong_data_mark();
 /// empty where that is.
 std::string nvlink_bound_sentence(const RunSummary& summary);
 
-/// Says what a model of 8B parameters would gain, as predict has it without a speed of the user's;
-/// empty where no sums between a product and a norm were measured, or too few.
-std::string model_sentence(const RunSummary& summary);
+/// Predicts what a model of 8B parameters would gain without a speed of the user's; absent where no
+/// sums between a product and a norm were measured, or too few.
+std::optional<Prediction> model_prediction(const RunSummary& summary);
+
+/// Says it, and shows a row for each phase; an engine that computes more gains less.
+std::string model_sentence(const Prediction& prediction);
+Table model_table(const Prediction& prediction);
 
 }  // namespace linkgain

@@ -80,12 +80,13 @@ std::string repetition(const Record& record) {
     add("--launches", std::to_string(settings.launches), is_default ? "6" : "");
   }
   words.insert(words.end(), command, settings.argv.end());
-  Environment inherited;
+  Environment set;
   for (std::size_t i = 0; i < settings.variants.size(); ++i) {
-    inherited.merge(inherited_variables(record, i));
+    set.merge(inherited_variables(record, i));
+    const char* const library = "LINKGAIN_NCCL";
+    if (const std::string file = inherited(record, i, library); !file.empty()) set[library] = file;
   }
-  return inherited.empty() ? shown_command(words)
-                           : assignments(inherited) + " " + shown_command(words);
+  return set.empty() ? shown_command(words) : assignments(set) + " " + shown_command(words);
 }
 
 }  // namespace linkgain

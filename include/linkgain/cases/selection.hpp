@@ -76,6 +76,9 @@ struct Selection {
   AskedFor asked_for{};
 };
 
+/// Returns whether its cases stand between a product and a norm, or are these.
+bool is_in_decoder(const Selection& selection);
+
 /// Returns the sizes that decoders send, in bfloat16: of rows of each length, kDecoderTokens at
 /// once.
 std::vector<Bytes> decoder_sizes(const std::vector<int>& hidden);

@@ -97,7 +97,7 @@ struct MeasuredLink {
   int ranks = 2;
   std::string gpus;               ///< "2 x NVIDIA H200"; of CPU memory "2 ranks in CPU memory"
   std::int64_t memory_bytes = 0;  ///< of a GPU; 0: not known
-  DataType type = DataType::float32;
+  DataType back_to_back_type = DataType::float32;
   LinkSide link;
   LinkSide other;
   /// Times of a product and a norm for each of a rank's weights, by hidden size, over tokens.
@@ -105,21 +105,26 @@ struct MeasuredLink {
   std::vector<TrainingRow> trainings{};
 
   bool is_at_most() const { return link.limit.has_value(); }
+  /// Gives the type of those; between a product and a norm all is bfloat16.
+  DataType type_of(const ChosenCurves& curves) const {
+    return curves.in_context ? DataType::bfloat16 : back_to_back_type;
+  }
   /// Takes curves in context first for a decoder, and back to back first for a training, whose
-  /// all-reduces follow each other on a stream of their own. Throws UsageError with the reducers
-  /// that there are where both sides lack this one.
-  ChosenCurves choose(Reducer reducer, bool in_context_first = true) const;
+  /// all-reduces follow each other on a stream of their own; the others where these begin above
+  /// `smallest` bytes. Throws UsageError with the reducers that there are where both sides lack
+  /// this one.
+  ChosenCurves choose(Reducer reducer, bool in_context_first = true, double smallest = 0.0) const;
   /// Times an all-reduce of so many bytes. Throws UsageError below the smallest size measured.
   LaunchMean all_reduce(const LinkSide& side, const ChosenCurves& curves, double bytes) const;
   /// Returns the largest size of that curve; of a link that was not there of the other side's.
   double largest(const ChosenCurves& curves) const;
 };
 
-/// Reads the all-reduces over so many ranks, or over those that most have: of the type with most
-/// sizes, as graphs where there are both launch modes. The link is the first variant's; the other
-/// one is `host`, or the second. Where none took the link that the GPUs could have, its published
-/// limit stands in, compared with the variant `today`: without a name that of PCIe P2P, or the
-/// other one. Throws UsageError where the record does not have two sizes of both, or no such
+/// Reads the all-reduces over so many ranks, or over those that most have: back to back of the type
+/// with most sizes, as graphs where there are both launch modes. The link is the first variant's;
+/// the other one is `host`, or the second. Where none took the link that the GPUs could have, its
+/// published limit stands in, compared with the variant `today`: without a name that of PCIe P2P,
+/// or the other one. Throws UsageError where the record does not have two sizes of both, or no such
 /// variant.
 MeasuredLink measured_link(const Record& record, std::optional<int> ranks,
                            const std::string& today = {});

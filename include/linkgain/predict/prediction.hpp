@@ -101,6 +101,8 @@ struct Prediction {
   ChosenCurves curves{};
   Side on = Side::link;
   std::vector<PhasePrediction> phases{};  ///< decode, prefill; or training
+  /// Whether a decoder's weights fit into the GPUs' memory, or that is not known.
+  bool weights_fit = true;
 };
 
 /// Answers a question by a record. Throws UsageError where the record has no two sizes of an

@@ -7,6 +7,9 @@
 
 namespace linkgain {
 
+/// Says "decode, batch 8", "prefill, 4096 tokens", "training, ddp".
+std::string label_of(const Prediction& of, const PhasePrediction& phase);
+
 /// Writes the answer: a sentence, a row for each phase, and what it rests on.
 Document prediction_report(const Prediction& prediction);
 

@@ -382,7 +382,7 @@ struct ProgramRun {
 
 /// A row of the answer, for programs that read the JSON.
 struct RecordedRow {
-  std::string name;                 ///< of the case
+  std::string name;                 ///< of the case, or of what is predicted
   std::string variant{};            ///< beside the first one; empty where there is none
   std::optional<Estimate> ratio{};  ///< its time over the first one's; of headroom NCCL's or the
                                     ///< copy engine's over the kernel's; absent where there is none
@@ -395,6 +395,7 @@ struct RecordedAnswer {
   std::vector<RecordedRow> spoken;
   std::vector<RecordedRow> rows;
   std::vector<RecordedRow> headroom;
+  std::vector<RecordedRow> predicted;
   bool operator==(const RecordedAnswer&) const = default;
 };
 

@@ -464,7 +464,7 @@ inline constexpr const char* kMeaningOfLaunchBegins =
     "one that was measured again is later than those after it; absent of others";
 
 void describe_members(auto& visit, json::Is<RecordedRow> auto& row) {
-  visit("case", row.name, "its name", {.form = json::Form::words});
+  visit("case", row.name, "its name, or that of what is predicted", {.form = json::Form::words});
   visit("variant", row.variant,
         "that the first one is compared with; empty where there is none, and of headroom");
   visit.estimate({"ratio", "low", "high", "launches"}, row.ratio,
@@ -480,6 +480,8 @@ void describe_members(auto& visit, json::Is<RecordedAnswer> auto& answer) {
   visit("spoken", answer.spoken, "what the sentence is about, a row for each later variant");
   visit("rows", answer.rows, "what stands for the run, in the order of the tables");
   visit("headroom", answer.headroom, "our kernels beside NCCL or the copy engine");
+  visit("predicted", answer.predicted,
+        "what a model would gain at most, as linkgain predict has it");
 }
 
 void describe_members(auto& visit, json::Is<Record> auto& record) {

@@ -45,8 +45,8 @@ Table metrics_table(const std::vector<const CaseSummary*>& metrics,
                     Traffic traffic = Traffic::here);
 
 /// Shows the answer: metrics_table() of a program; else a row for each of Answer::rows, with both
-/// variants' times, speed-up, its interval and bandwidths, and a table of the headroom. Empty where
-/// nothing was measured.
+/// variants' times, speed-up, its interval and bandwidths, and tables of the headroom and of what
+/// is predicted of a model. Empty where nothing was measured.
 std::vector<Table> answer_tables(const RunSummary& summary, const Answer& answer);
 
 /// Shows the main case's variants with bandwidth, path and NVLink traffic, for a card.

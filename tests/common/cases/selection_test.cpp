@@ -56,8 +56,10 @@ TEST(Profiles, QuickIsTheSizeSweepOfAllReduceAndCopies) {
 
 TEST(Profiles, DefaultBeginsWithThePagesTraining) {
   const std::vector<Case> cases = cases_of(Profile::standard, BackendKind::nccl, 4);
-  ASSERT_EQ(cases.size(), 4U + 14U + 8U + 2U + 1U);
-  EXPECT_EQ(case_name(cases.back()), "latency/8B/np4/pair=0-1");
+  ASSERT_EQ(cases.size(), 4U + 14U + 8U + 2U + 1U + 5U + 5U);
+  EXPECT_EQ(case_name(cases[28]), "latency/8B/np4/pair=0-1");
+  EXPECT_EQ(case_name(cases[29]), "all_reduce/bfloat16/sum/8KiB/np4/graph/hidden=4096");
+  EXPECT_EQ(case_name(cases.back()), "product_norm/bfloat16/32MiB/np4/graph/hidden=4096");
   EXPECT_EQ(case_name(cases[0]), "gpt2_step/bf16/gpt2/np4");
   EXPECT_EQ(case_name(cases[1]), "gpt2_step/bf16/gpt2/np4/none");
   EXPECT_EQ(case_name(cases[2]), "gpt2_step/fp32/gpt2/np4");
@@ -84,7 +86,8 @@ TEST(Profiles, FullComparesStrategiesWithTheirPrecisionsStepWithoutCommunication
 }
 
 TEST(Profiles, LeaveOutCopiesThatCannotBe) {
-  EXPECT_EQ(cases_of(Profile::standard, BackendKind::nccl, 16).size(), 14U + 8U) << "8 at most";
+  EXPECT_EQ(cases_of(Profile::standard, BackendKind::nccl, 16).size(), 14U + 8U + 5U + 5U)
+      << "8 at most";
   std::vector<Selection> odd = plan_of(Profile::standard, BackendKind::nccl).selections;
   for (Selection& selection : odd) selection.sizes = {Bytes{4}};
   EXPECT_THAT(names_of(expand(odd, 2, BackendKind::nccl)),

@@ -25,7 +25,7 @@ TEST(MakePlan, DecidesEverythingWhereNothingIsAsked) {
   EXPECT_EQ(plan.schedule, Schedule::paired);
   EXPECT_FALSE(plan.budget);
   EXPECT_EQ(plan.profile, "default");
-  EXPECT_EQ(plan.cases.size(), 29U);
+  EXPECT_EQ(plan.cases.size(), 39U);
   EXPECT_EQ(plan.cases[0].ranks, 4);
   ASSERT_EQ(plan.variants.size(), 2U);
   EXPECT_EQ(plan.variants[0].name, "p2p");
@@ -67,6 +67,33 @@ TEST(MakePlan, TrainsUnlessSizesWereAskedFor) {
   for (const Case& c : make_plan(options, with_gpus(2)).cases) EXPECT_FALSE(c.training.has_value());
   options.operations = {OperationKind::gpt2_step, OperationKind::all_reduce};
   EXPECT_TRUE(make_plan(options, with_gpus(2)).cases.front().training.has_value());
+}
+
+TEST(MakePlan, PutsNothingInADecoderThatWasAskedForOtherwise) {
+  const auto in_decoder = [](const RunOptions& options) {
+    return std::ranges::count_if(make_plan(options, with_gpus(2)).cases,
+                                 [](const Case& each) { return each.hidden != 0; });
+  };
+  RunOptions options;
+  EXPECT_EQ(in_decoder(options), 5 + 5);
+  options.kernels = true;
+  EXPECT_EQ(in_decoder(options), 5 + 5 + 5);
+  options.sizes = {Bytes{1 << 20}};
+  EXPECT_EQ(in_decoder(options), 0);
+  options = {};
+  options.types = {DataType::float16};
+  EXPECT_EQ(in_decoder(options), 0);
+  options = {};
+  options.reductions = {Reduction::max};
+  EXPECT_EQ(in_decoder(options), 0);
+  options = {};
+  options.in_place = true;
+  EXPECT_EQ(in_decoder(options), 0);
+  options = {};
+  options.operations = {OperationKind::all_reduce};
+  EXPECT_EQ(in_decoder(options), 0);
+  options.profile = Profile::inference;
+  EXPECT_GT(in_decoder(options), 0);
 }
 
 TEST(MakePlan, TakesAnOperationThatTheProfileLeavesOutFromTheDefault) {

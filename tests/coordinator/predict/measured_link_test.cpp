@@ -66,7 +66,7 @@ TEST(TimeCurve, GrowsBeyondTheLargestAndRefusesBelowTheSmallest) {
 TEST(MeasuredLink, TakesVariantsTypeAndPathOfTheRecord) {
   const MeasuredLink link = measured_link(planted_record(), std::nullopt);
   EXPECT_EQ(link.ranks, 2);
-  EXPECT_EQ(link.type, DataType::float32);
+  EXPECT_EQ(link.back_to_back_type, DataType::float32);
   EXPECT_EQ(link.link.name, "NVLink");
   EXPECT_EQ(link.other.name, "host");
   const ChosenCurves curves = link.choose(Reducer::nccl);
@@ -92,9 +92,33 @@ TEST(MeasuredLink, PrefersGraphsAndTheTypeOfMostSizes) {
     all.insert(all.end(), more.begin(), more.end());
   }
   const MeasuredLink link = measured_link(finished(run_of(all)), std::nullopt);
-  EXPECT_EQ(link.type, DataType::float32);
+  EXPECT_EQ(link.back_to_back_type, DataType::float32);
   const ChosenCurves curves = link.choose(Reducer::nccl);
   EXPECT_NEAR(link.all_reduce(link.link, curves, 8192).time.value, on_link(8192), 1e-12);
+}
+
+/// Reads a record as a default run makes it.
+TEST(MeasuredLink, ReadsTheFewInContextBesideTheManyBackToBack) {
+  Scatter scatter(0.0);
+  Case in_context = sized(8);
+  in_context.type = DataType::bfloat16;
+  in_context.launch = LaunchMode::graph;
+  in_context.hidden = 4096;
+  auto all = measured_curves(sized(8), usual_sizes(), on_link, on_host, scatter);
+  const auto more = measured_curves(
+      in_context, {8192, 1 << 16, 1 << 19}, [](double bytes) { return 3 * on_link(bytes); },
+      on_host, scatter);
+  all.insert(all.end(), more.begin(), more.end());
+  const MeasuredLink link = measured_link(finished(run_of(all)), std::nullopt);
+  const ChosenCurves decoder = link.choose(Reducer::nccl, true, 8192.0);
+  EXPECT_TRUE(decoder.in_context);
+  EXPECT_EQ(link.type_of(decoder), DataType::bfloat16);
+  EXPECT_NEAR(link.all_reduce(link.link, decoder, 1 << 16).time.value, 3 * on_link(1 << 16), 1e-12);
+  const ChosenCurves smaller = link.choose(Reducer::nccl, true, 4096.0);
+  EXPECT_FALSE(smaller.in_context) << "they begin at 8 KiB";
+  EXPECT_NEAR(link.all_reduce(link.link, smaller, 4096).time.value, on_link(4096), 1e-12);
+  const ChosenCurves training = link.choose(Reducer::nccl, false);
+  EXPECT_EQ(link.type_of(training), DataType::float32);
 }
 
 TEST(MeasuredLink, TakesTheKernelOnTheLinkAlone) {

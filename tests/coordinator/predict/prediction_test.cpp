@@ -348,6 +348,30 @@ TEST(PredictionReport, AsksAboutASpeedFarBelowWhatProductsAllow) {
   EXPECT_THAT(report(5000.0), Not(HasSubstr("together?")));
 }
 
+TEST(PredictionReport, SaysAtMostWithoutASpeedOfAnEngine) {
+  const auto report = [](const PredictionQuestion& question) {
+    return to_markdown(prediction_report(predict(inference_record(), question)));
+  };
+  EXPECT_THAT(report(of_model()), HasSubstr("1 at most 1.09x"));
+  EXPECT_THAT(report(of_known_speeds()), Not(HasSubstr("8 at most 1.10x")));
+}
+
+TEST(PredictionReport, SaysThatWeightsDoNotFit) {
+  const auto report = [](double gigabytes, std::optional<double> speed) {
+    Record record = inference_record();
+    for (RankInfo& rank : record.machine.ranks) {
+      rank.gpu->memory_bytes = static_cast<std::int64_t>(gigabytes * 1e9);
+    }
+    PredictionQuestion question = of_model();
+    question.decoder->tokens_per_second = speed;
+    return to_markdown(prediction_report(predict(record, question)));
+  };
+  const char* const note = "do not fit into the memory of 2 x";
+  EXPECT_THAT(report(24.0, std::nullopt), Not(HasSubstr(note)));
+  EXPECT_THAT(report(6.0, std::nullopt), HasSubstr(note));
+  EXPECT_THAT(report(6.0, 70.0), Not(HasSubstr(note)));
+}
+
 TEST(Decode, SeesAGivenSpeedUnderTheVariantThatIsTodaysPath) {
   PredictionQuestion question = of_model(8);
   question.decoder->tokens_per_second = 100.0;

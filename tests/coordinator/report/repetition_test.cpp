@@ -84,6 +84,16 @@ TEST(Repetition, SetsWhatWasInherited) {
   EXPECT_EQ(variants.find("nothing set"), std::string::npos) << variants;
 }
 
+TEST(Repetition, TakesTheSameNccl) {
+  Record record;
+  record.settings = settings_of({});
+  const Environment given{{"LINKGAIN_NCCL", "/opt/nccl/lib"}};
+  record.settings.environment_in_force = {given, given};
+  EXPECT_EQ(repetition(record), "LINKGAIN_NCCL=/opt/nccl/lib linkgain run");
+  for (Variant& each : record.settings.variants) each.environment["LINKGAIN_NCCL"] = "/opt/v32";
+  EXPECT_EQ(repetition(record), "linkgain run") << "variants name theirs";
+}
+
 /// Protects jobs of CI, to which ::error at the start of a line is a command.
 TEST(Repetition, IsOneLine) {
   EXPECT_EQ(given({"--sizes", "x\n::error::y"}), "linkgain run --sizes $'x\\n::error::y'");

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "linkgain/base/errors.hpp"
+#include "linkgain/predict/prediction_report.hpp"
+#include "linkgain/tables/number_format.hpp"
+#include "sentences.hpp"
+
+namespace linkgain {
+namespace {
+
+constexpr const char* kModel = "llama-3-8b";
+constexpr int kPrompt = 4096;
+
+bool has_sums_of_models(const Record& record) {
+  return std::ranges::any_of(record.cases, [](const CaseResult& result) {
+    return result.definition.hidden != 0 && uses_link(result.definition);
+  });
+}
+
+/// Says "1.08x" of one of the phases, which all have a ratio.
+std::string speed(const Prediction& prediction, Phase phase) {
+  const auto found = std::ranges::find(prediction.phases, phase, &PhasePrediction::phase);
+  return readable_ratio(*found->ratio).estimate;
+}
+
+}  // namespace
+
+std::optional<Prediction> model_prediction(const RunSummary& summary) {
+  if (!has_sums_of_models(summary.record)) return std::nullopt;
+  PredictionQuestion question;
+  question.decoder = DecoderQuestion{.model = find_model(kModel), .prompt = kPrompt};
+  try {
+    Prediction prediction = predict(summary.record, question);
+    const bool is_whole = std::ranges::all_of(
+        prediction.phases, [](const PhasePrediction& phase) { return phase.ratio.has_value(); });
+    return is_whole ? std::optional(std::move(prediction)) : std::nullopt;
+  } catch (const UsageError&) {
+    return std::nullopt;  // not all that a model needs was measured
+  }
+}
+
+std::string model_sentence(const Prediction& prediction) {
+  const MeasuredLink& measured = prediction.measured;
+  return fmt::format(
+      "By these sums and the measured products, {} split over {} GPUs would{} decode one sequence "
+      "at most {} as fast and read a prompt of {} tokens at most {} as fast (linkgain predict{}).",
+      kModel, measured.ranks, measured.is_at_most() ? " with " + measured.link.name : "",
+      speed(prediction, Phase::decode), kPrompt, speed(prediction, Phase::prefill),
+      measured.is_at_most() ? ", without latency" : "");
+}
+
+Table model_table(const Prediction& prediction) {
+  Table table({{.title = fmt::format("Predicted, {}", kModel), .too_long = Table::TooLong::cut},
+               {prediction.measured.link.name, Table::Alignment::right, true, 3},
+               {prediction.measured.other.name, Table::Alignment::right, true, 2},
+               {"Speed-up", Table::Alignment::right},
+               {"95 % CI", Table::Alignment::right, true, 1}});
+  for (const PhasePrediction& phase : prediction.phases) {
+    const RatioText ratio = readable_ratio(*phase.ratio);
+    table.add_row({label_of(prediction, phase), readable_time(*phase.link),
+                   readable_time(*phase.other), "at most " + ratio.estimate, ratio.interval()});
+  }
+  return table;
+}
+
+}  // namespace linkgain
