@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "fuzz_target.hpp"
-#include "linkgain/exec/output_metrics.hpp"
+#include "linkgain/patterns/output_metrics.hpp"
 
 namespace linkgain {
 namespace {

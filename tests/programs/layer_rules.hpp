@@ -64,7 +64,8 @@ inline constexpr std::array kLibraries{
     Library{"screen", "coordinator", "report"},
     // Pages of one command each are in its own library.
     Library{"html", "coordinator", "report"},
-    Library{"exec", "coordinator", "analysis tables protocol watch"},
+    Library{"patterns", "coordinator", "cases tables"},
+    Library{"exec", "coordinator", "analysis patterns protocol watch"},
     Library{"compare", "coordinator", "html machines"},
     Library{"baseline", "coordinator", "html machines"},
     Library{"fleet", "coordinator", "html machines"},
@@ -97,7 +98,7 @@ inline constexpr std::array kThirdParty{
     // Others by way of base/json.hpp, which has the library refuse numbers that a type cannot hold.
     ThirdParty{"nlohmann/*", "base", Visibility::public_header},
     ThirdParty{"simdjson.h", "base", Visibility::source},
-    ThirdParty{"pcre2.h", "exec", Visibility::source},
+    ThirdParty{"pcre2.h", "patterns", Visibility::source},
     ThirdParty{"benchmark/*", "runtime", Visibility::source},
     ThirdParty{"CLI/*", "cases nccl_tests plan linkgain linkgain_bench",
                Visibility::private_header},

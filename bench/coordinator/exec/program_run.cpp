@@ -15,7 +15,6 @@
 #include <tuple>
 #include <utility>
 
-#include "engine_lines.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/regular_file.hpp"
@@ -24,6 +23,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/exec/received_variables.hpp"
+#include "linkgain/patterns/engine_lines.hpp"
 #include "linkgain/process/job_reaper.hpp"
 #include "linkgain/process/left_processes.hpp"
 #include "linkgain/process/log_limit.hpp"

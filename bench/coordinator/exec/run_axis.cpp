@@ -9,7 +9,7 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/program_metric.hpp"
-#include "linkgain/exec/output_metrics.hpp"
+#include "linkgain/patterns/output_metrics.hpp"
 
 namespace linkgain {
 namespace {

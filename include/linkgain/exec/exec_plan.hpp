@@ -10,8 +10,8 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case.hpp"
 #include "linkgain/exec/command_words.hpp"
-#include "linkgain/exec/output_metrics.hpp"
 #include "linkgain/exec/run_axis.hpp"
+#include "linkgain/patterns/output_metrics.hpp"
 #include "linkgain/record/record.hpp"
 
 namespace linkgain {

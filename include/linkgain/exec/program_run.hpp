@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "linkgain/exec/exec_plan.hpp"
-#include "linkgain/exec/output_metrics.hpp"
 #include "linkgain/hardware/neighbours.hpp"
+#include "linkgain/patterns/output_metrics.hpp"
 #include "linkgain/process/job_reaper.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/evidence.hpp"

@@ -9,7 +9,7 @@
 
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/exec/exec_plan.hpp"
-#include "linkgain/exec/output_metrics.hpp"
+#include "linkgain/patterns/output_metrics.hpp"
 
 /// How often two variants of one program look different, and how often a difference is found: by
 /// the order of runs that exec draws and the intervals that it shows.

@@ -1,4 +1,4 @@
-#include "linkgain/exec/output_metrics.hpp"
+#include "linkgain/patterns/output_metrics.hpp"
 
 #include <fmt/format.h>
 

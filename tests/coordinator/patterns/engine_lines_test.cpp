@@ -1,4 +1,4 @@
-#include "engine_lines.hpp"
+#include "linkgain/patterns/engine_lines.hpp"
 
 #include <gmock/gmock.h>
 
