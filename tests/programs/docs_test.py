@@ -278,7 +278,9 @@ class Options(unittest.TestCase):
                     found += 1
                     with self.subTest(f"{block.place}: {line}"):
                         self.assertIn("{args}", server[1])
-                        self.assertTrue("--preset" in line or "--args 'host:--disable-custom-all-reduce'" in line)
+                        self.assertTrue("--preset" in line
+                                or ("--args 'staged:--disable-custom-all-reduce'" in line
+                                    and "VLLM_ALLREDUCE_USE_SYMM_MEM=0" in line))
         self.assertGreaterEqual(found, 2)
 
     def check_line(self, line):

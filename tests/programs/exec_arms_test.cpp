@@ -97,6 +97,7 @@ class ExecPresetsOnMocks : public ExecProgram {
     ProgramRequest made = request(joined({"--rounds", "3", "--preset"}, preset), {});
     made.arguments.pop_back();  // the -- of no command
     made.environment["PATH"] = folder_.path().string() + ":/usr/bin:/bin";
+    made.environment["GGML_CUDA_P2P"] = "1";  // by which llama.cpp takes P2P in any case
     return run_program(made);
   }
 
@@ -139,7 +140,7 @@ TEST_F(ExecPresetsOnMocks, ReadVllm) {
   expect_serving_metrics();
   EXPECT_THAT(outcome.output, HasSubstr("tok/s"));
   EXPECT_THAT(log("p2p-1.server"), HasSubstr("served: serve M --tensor-parallel-size 2\n"));
-  EXPECT_THAT(log("host-1.server"), HasSubstr("size 2 --disable-custom-all-reduce\n"));
+  EXPECT_THAT(log("staged-1.server"), HasSubstr("size 2 --disable-custom-all-reduce\n"));
 }
 
 TEST_F(ExecPresetsOnMocks, ReadSglang) {

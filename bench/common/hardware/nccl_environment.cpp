@@ -197,7 +197,7 @@ std::string what_bypasses(std::string_view assignment, const std::vector<std::st
     return fmt::format(
         "{} does not close what bypasses it: NVLink multicast (NCCL_NVLS_ENABLE=0), symmetric "
         "windows (NCCL_WIN_ENABLE=0), a program's own copies and all-reduces "
-        "(vLLM: --disable-custom-all-reduce)",
+        "(vLLM: --disable-custom-all-reduce and VLLM_ALLREDUCE_USE_SYMM_MEM=0)",
         assignment.substr(0, assignment.find('=')));
   }
   return fmt::format(

@@ -43,6 +43,17 @@ bool is_identifier_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
 }
 
+/// Returns the variable that a part "-NAME" takes away; empty for every other part. In capitals, as
+/// the value before it may go on with ",-rpath".
+std::string_view unset_by(std::string_view part) {
+  if (!part.starts_with('-')) return {};
+  part.remove_prefix(1);
+  const bool is_name =
+      !part.empty() && std::isdigit(static_cast<unsigned char>(part.front())) == 0 &&
+      part.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos;
+  return is_name ? part : std::string_view{};
+}
+
 /// Returns where the library lies beside this program, as it is installed and built.
 fs::path no_p2p_library() {
   std::error_code ignored;
@@ -57,18 +68,21 @@ Variant parse_parts(std::string_view text, std::string_view whole,
   Variant variant;
   const auto refuse = [whole] {
     throw UsageError(fmt::format("variant '{}' has no VARIABLE=value after its name", whole),
-                     "write it as ring:NCCL_ALGO=Ring or ll:NCCL_ALGO=Ring,NCCL_PROTO=LL");
+                     "write it as ring:NCCL_ALGO=Ring or ll:NCCL_ALGO=Ring,NCCL_PROTO=LL; "
+                     "mine:-NCCL_ALGO takes a variable of yours away");
   };
   if (text.empty()) return variant;  // which sets nothing
   std::string* last = nullptr;
   std::set<std::string> keys;
+  const auto require_first = [&](const std::string& key) {
+    if (keys.insert(key).second) return;
+    throw UsageError(fmt::format("variant '{}' has {} twice", whole, key));
+  };
   for (const std::string& part : split(text, ',')) {
     if (is_assignment(part)) {
       const std::size_t equals = part.find('=');
       const std::string key = part.substr(0, equals);
-      if (!keys.insert(key).second) {
-        throw UsageError(fmt::format("variant '{}' has {} twice", whole, key));
-      }
+      require_first(key);
       last = key == "nccl"     ? &variant.nccl
              : key == "worker" ? &variant.worker
                                : &variant.environment[key];
@@ -78,11 +92,15 @@ Variant parse_parts(std::string_view text, std::string_view whole,
       if (last->empty() && (last == &variant.nccl || last == &variant.worker)) {
         throw UsageError(fmt::format("variant '{}': {}= names no path", whole, key));
       }
+    } else if (const std::string name(unset_by(part)); !name.empty()) {
+      require_first(name);
+      variant.environment.erase(name);
+      variant.unset.push_back(name);
     } else if (last != nullptr) {
       *last += "," + part;
     } else {
       const auto base = std::ranges::find(known, part, &Variant::name);
-      if (base == known.end() || !variant.name.empty()) refuse();
+      if (base == known.end() || !variant.name.empty() || !keys.empty()) refuse();
       variant = *base;
     }
   }
@@ -246,7 +264,7 @@ Variant parse_variant(std::string_view text, const VariantContext& context) {
   if (colon != std::string_view::npos) {
     Variant variant = parse_parts(text.substr(colon + 1), text, known);
     if (match != known.end()) {
-      if (!variant.environment.empty() || !variant.name.empty()) {
+      if (!variant.environment.empty() || !variant.unset.empty() || !variant.name.empty()) {
         throw UsageError(
             fmt::format("variant '{}' is built in: give yours another name", name),
             fmt::format("name it in the first place, as in mine:{},NCCL_ALGO=Ring", name));

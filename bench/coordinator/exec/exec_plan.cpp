@@ -419,11 +419,13 @@ Environment variables_set(const Variant& variant, const Environment& environment
   constexpr const char* kUnbuffered = "PYTHONUNBUFFERED";
   Environment variables = variant.environment;
   if (!environment.contains(kUnbuffered)) variables.try_emplace(kUnbuffered, "1");
+  for (const std::string& name : variant.unset) variables.erase(name);
   return variables;
 }
 
 Environment environment_of(const Variant& variant, Environment environment) {
   for (const auto& [name, value] : variables_set(variant, environment)) environment[name] = value;
+  for (const std::string& name : variant.unset) environment.erase(name);
   return environment;
 }
 

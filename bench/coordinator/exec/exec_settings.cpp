@@ -1,6 +1,7 @@
 #include "linkgain/exec/exec_settings.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -83,6 +84,12 @@ std::string assignments_before(const Environment& environment) {
   return text;
 }
 
+/// Says "env -u NCCL_ALGO ", or nothing.
+std::string unset_before(const Variant& variant) {
+  if (variant.unset.empty()) return {};
+  return fmt::format("env -u {} ", fmt::join(variant.unset, " -u "));
+}
+
 }  // namespace
 
 Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
@@ -147,6 +154,7 @@ std::string dry_run_text(const ExecPlan& plan, const Environment& environment) {
     const Variant& variant = plan.variants[static_cast<std::size_t>(place.variant)];
     const Placeholders placeholders = placeholders_of(plan, place);
     const std::string before =
+        unset_before(variant) +
         assignments_before(without_secrets(variables_set(variant, environment)));
     text += fmt::format("# {} {}: {}\n", place.warm_up ? "warm-up" : "round", place.round,
                         spoken_arm(plan, place));

@@ -45,8 +45,12 @@ const std::array kPresets{
            .client = "vllm bench serve --model {MODEL} --dataset-name random "
                      "--random-input-len 1024 --random-output-len 128 --ignore-eos "
                      "--num-prompts 64 --max-concurrency {LOAD}",
-           .variants = {"p2p", "host"},
-           .arguments = {"host:--disable-custom-all-reduce"},
+           // Its other all-reduces over NVLink or PCIe P2P have no option:
+           // vllm/distributed/device_communicators/cuda_communicator.py.
+           .variants = {"p2p",
+                        "staged:host,VLLM_ALLREDUCE_USE_SYMM_MEM=0,VLLM_ALLREDUCE_USE_FLASHINFER=0,"
+                        "VLLM_ALLREDUCE_USE_FLASHINFER_PCIE_IPC=0"},
+           .arguments = {"staged:--disable-custom-all-reduce", "host:--disable-custom-all-reduce"},
            .metrics = kServingMetrics,
            .higher_is_better = {"tokens"},
            .units = kServingUnits},
@@ -65,15 +69,16 @@ const std::array kPresets{
     // https://github.com/ggml-org/llama.cpp/blob/master/tools/llama-bench/README.md and
     // docs/multi-gpu.md: mode tensor sums over the GPUs in each layer, mode layer hands on one
     // result. llama-bench has no server; of the prompt it gives the rate, not the time.
-    Preset{.engine = "llama.cpp",
-           .server = "",
-           .ready = "",
-           .client = "llama-bench -m {MODEL} -p 512 -n 128 {args}",
-           .variants = {"peer:GGML_CUDA_P2P=1", "host", "layer:GGML_CUDA_P2P=1"},
-           .arguments = {"peer:-sm tensor", "host:-sm tensor", "layer:-sm layer"},
-           .metrics = {R"(tokens=tg ?128 +\| +([0-9.]+) ±)", R"(prompt=pp ?512 +\| +([0-9.]+) ±)"},
-           .higher_is_better = {"tokens,prompt"},
-           .units = {"tokens=tok/s", "prompt=tok/s"}}};
+    Preset{
+        .engine = "llama.cpp",
+        .server = "",
+        .ready = "",
+        .client = "llama-bench -m {MODEL} -p 512 -n 128 {args}",
+        .variants = {"peer:GGML_CUDA_P2P=1", "staged:host,-GGML_CUDA_P2P", "layer:GGML_CUDA_P2P=1"},
+        .arguments = {"peer:-sm tensor", "staged:-sm tensor", "host:-sm tensor", "layer:-sm layer"},
+        .metrics = {R"(tokens=tg ?128 +\| +([0-9.]+) ±)", R"(prompt=pp ?512 +\| +([0-9.]+) ±)"},
+        .higher_is_better = {"tokens,prompt"},
+        .units = {"tokens=tok/s", "prompt=tok/s"}}};
 
 const Preset& preset_of(const std::string& engine) {
   const auto* const found = std::ranges::find(kPresets, engine, &Preset::engine);

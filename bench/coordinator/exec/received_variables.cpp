@@ -84,15 +84,23 @@ std::optional<Warning> compose_warning(const ExecPlan& plan) {
 std::optional<Warning> container_warning(const ExecPlan& plan,
                                          const std::vector<Environment>& received) {
   std::set<std::string> names;
+  std::set<std::string> parts;  // of variants
   bool is_set_by_command = false;
   bool is_in_container = false;
   for (std::size_t i = 0; i < plan.variants.size(); ++i) {
     for (const auto& [name, value] : plan.variants[i].environment) {
       if (received[i].at(name) == value) continue;
       names.insert(name);
+      parts.insert(name);
       is_set_by_command = is_set_by_command || !received[i].at(name).empty();
       is_in_container =
           is_in_container || starts_container(words_of(plan, {.variant = static_cast<int>(i)}));
+    }
+    for (const std::string& name : plan.variants[i].unset) {
+      if (!received[i].contains(name)) continue;
+      names.insert(name);
+      parts.insert("-" + name);
+      is_set_by_command = true;
     }
   }
   if (names.empty()) return std::nullopt;
@@ -102,8 +110,8 @@ std::optional<Warning> container_warning(const ExecPlan& plan,
   });
   Warning warning = warning_of(
       WarningCode::exec_container,
-      fmt::format("{} of the variants {} not reach the program{}", all,
-                  names.size() == 1 ? "does" : "do", is_p2p ? ", so P2P was not switched" : ""));
+      fmt::format("{} of the variants {} not reach the program{}", fmt::join(parts, ", "),
+                  parts.size() == 1 ? "does" : "do", is_p2p ? ", so P2P was not switched" : ""));
   warning.advice =
       is_set_by_command ? fmt::format("give the command no values for {}", all)
       : is_in_container
@@ -147,6 +155,10 @@ std::optional<Environment> received_in_run(const ExecPlan& plan, const RunPlace&
   };
   for (const Variant& variant : plan.variants) {
     for (const auto& [name, value] : variant.environment) note(name, value_of(given, name));
+  }
+  for (const std::string& name : own.unset) {
+    const auto has = [&](const Environment& each) { return each.contains(name); };
+    if (std::ranges::all_of(seen, has)) result[name] = value_of(seen.front(), name);
   }
   return result;
 }

@@ -47,7 +47,9 @@ std::vector<std::string> mpirun_options(const LaunchRequest& request) {
     if (!name.starts_with("OMPI_MCA_")) options.insert(options.end(), {"-x", name});
   }
   for (const std::string& name : request.forwarded) {
-    if (!request.variant_environment.contains(name)) options.insert(options.end(), {"-x", name});
+    const bool is_there =
+        request.variant_environment.contains(name) || std::ranges::count(request.unset, name) > 0;
+    if (!is_there) options.insert(options.end(), {"-x", name});
   }
   return options;
 }
@@ -116,6 +118,7 @@ std::vector<std::string> variables_to_forward(const Environment& current) {
 Environment base_environment(const Environment& current, const LaunchRequest& request) {
   Environment environment = request.variant_environment;
   environment.insert(current.begin(), current.end());
+  for (const std::string& name : request.unset) environment.erase(name);
   const LauncherKind launcher = parse_launcher(request.launcher);
   if (launcher == LauncherKind::local) return environment;
   if (launcher == LauncherKind::srun) {

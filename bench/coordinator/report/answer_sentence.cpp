@@ -196,8 +196,8 @@ std::pair<std::string, std::string> names_of(const RunSummary& summary, const An
     Variant reference = settings.variants.front();
     each.environment.erase("LINKGAIN_NCCL");  // says which NCCL
     reference.environment.erase("LINKGAIN_NCCL");
-    return each.environment == reference.environment && each.arguments == reference.arguments &&
-           each.worker == reference.worker;
+    return each.environment == reference.environment && each.unset == reference.unset &&
+           each.arguments == reference.arguments && each.worker == reference.worker;
   };
   const auto has_own = [&](std::size_t variant) { return version_of(variant) == own; };
   const auto places = std::views::iota(std::size_t{1}, settings.variants.size());

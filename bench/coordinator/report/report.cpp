@@ -401,6 +401,9 @@ Document variants_section(const Record& record) {
     const std::string own = assignments(variant.environment);
     Document::Item item{Text(variant.name + ": ") +
                         (own.empty() ? Text("sets nothing") : Text("sets ") + code(own))};
+    if (!variant.unset.empty()) {
+      item.text += Text(", unsets ") + code(fmt::format("{}", fmt::join(variant.unset, " ")));
+    }
     if (!settings.program) {
       item.below.emplace_back("path: " + paths_of(record, variant.name));
     } else if (!variant.arguments.empty()) {

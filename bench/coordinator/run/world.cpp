@@ -105,6 +105,7 @@ LaunchRequest LaunchedWorld::request_for(const Variant& variant, int launch) con
     }
   }
   request.variant_environment = variant.environment;
+  request.unset = variant.unset;
   if (plan_.backend == BackendKind::nccl) {
     for (const auto& [name, value] :
          log_variables(directory_.nccl_logs(log_name(variant.name, launch)))) {

@@ -18,14 +18,21 @@
 namespace linkgain {
 namespace {
 
-/// Tells whether each variable of `own` that the others do not have alike decides about the
-/// transport.
-bool differ_in_transport(const Environment& own, const Environment& others) {
-  return std::ranges::all_of(own, [&](const auto& each) {
-    const EnvironmentVariable* const known = known_variable(each.first);
-    return value_of(others, each.first) == each.second || forbids_p2p(each.first, each.second) ||
-           (known != nullptr && known->affects == Affects::transport);
-  });
+/// Tells whether each variable that one sets or takes away, and the other does not alike, decides
+/// about the transport.
+bool differ_in_transport(const Variant& own, const Variant& other) {
+  const auto decides = [](const std::string& name) {
+    const EnvironmentVariable* const known = known_variable(name);
+    return known != nullptr && known->affects == Affects::transport;
+  };
+  return std::ranges::all_of(own.environment,
+                             [&](const auto& each) {
+                               return value_of(other.environment, each.first) == each.second ||
+                                      forbids_p2p(each.first, each.second) || decides(each.first);
+                             }) &&
+         std::ranges::all_of(own.unset, [&](const std::string& name) {
+           return std::ranges::count(other.unset, name) > 0 || decides(name);
+         });
 }
 
 /// Names what two variants of a program part by.
@@ -34,8 +41,8 @@ Contrast contrast_of_program(const Record& record) {
   const Variant& other = record.settings.variants[1];
   const bool lacks_p2p_alone = !is_p2p_off(record, first.name) && is_p2p_off(record, other.name) &&
                                first.nccl == other.nccl && first.arguments == other.arguments &&
-                               differ_in_transport(first.environment, other.environment) &&
-                               differ_in_transport(other.environment, first.environment);
+                               differ_in_transport(first, other) &&
+                               differ_in_transport(other, first);
   if (!lacks_p2p_alone || refuses_p2p(record.machine)) return Contrast::variant;
   const std::vector<double> without =
       nvlink_bytes_of(counted_runs(record, other.name), SharedGpus::count);

@@ -44,6 +44,7 @@ std::string variables_of(const Variant& variant) {
   for (const auto& [name, value] : without_secrets(variant.environment)) {
     all.push_back(fmt::format("{}={}", name, value));
   }
+  for (const std::string& name : variant.unset) all.push_back("-" + name);
   if (!variant.worker.empty()) all.push_back("worker=" + variant.worker);
   return all.empty() ? "sets nothing" : fmt::format("{}", fmt::join(all, " "));
 }
@@ -126,6 +127,7 @@ std::vector<TopologyPair> pairs_of(const RunPlan& plan, Topology& topology) {
 NcclSettings settings_of_variant(const Variant& variant, const SurveySources& sources) {
   Environment environment = variant.environment;
   environment.insert(sources.environment.begin(), sources.environment.end());
+  for (const std::string& name : variant.unset) environment.erase(name);
   return survey_nccl_settings(environment, sources.home, sources.etc);
 }
 

@@ -232,6 +232,7 @@ void warn_of_own_variables(const RunOptions& options, RunPlan& plan) {
     for (const auto& [name, value] : without_secrets(current_environment())) {
       if (may_be_recorded(name)) in_force.emplace(name, value);
     }
+    for (const std::string& name : variant.unset) in_force.erase(name);
   }
   warn_of_inherited(record);
   std::ranges::move(record.warnings, std::back_inserter(plan.warnings));

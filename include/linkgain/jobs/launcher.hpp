@@ -26,6 +26,7 @@ struct LaunchRequest {
   std::filesystem::path worker;
   std::vector<std::string> worker_arguments;
   Environment variant_environment;
+  std::vector<std::string> unset;  ///< Variant::unset
   /// A folder of this job's own for Open MPI's session, which mpirun makes; empty: its usual one.
   std::filesystem::path session_folder;
   /// The same for the files of shared memory of its ranks, which must be there.

@@ -42,6 +42,7 @@ struct Variant {
   std::string nccl{};                    ///< file of an NCCL of its own; empty: what is found
   std::string worker{};                  ///< a linkgain-bench of its own; empty: this build's
   bool is_control = false;               ///< of exec: it runs as the first one does
+  std::vector<std::string> unset{};      ///< variables of the caller's that it takes away
   bool operator==(const Variant&) const = default;
 };
 

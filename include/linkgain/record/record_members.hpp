@@ -312,6 +312,8 @@ void describe_members(auto& visit, json::Is<CaseResult> auto& result) {
 void describe_members(auto& visit, json::Is<Variant> auto& variant) {
   visit("name", variant.name, "", {.form = json::Form::name});
   visit("environment", variant.environment);
+  visit.sparse("unset", variant.unset,
+               "variables of the caller's that it takes away; where there are any");
   visit.sparse("arguments", variant.arguments,
                "that the user's program is given; where there are any");
   visit.sparse("nccl", variant.nccl, "file of an NCCL of its own; where it has one");

@@ -39,7 +39,8 @@ bool has_log_switch(std::string_view nccl_version);
 std::vector<Variant> default_variants(const VariantContext& context);
 
 /// Parses a built-in name, or `name:VARIABLE=value,VARIABLE=value` (a part without `=` continues
-/// the value before it, so values may hold commas), or `name:` for one that sets nothing.
+/// the value before it, so values may hold commas), or `name:` for one that sets nothing. A part
+/// `-VARIABLE`, in capitals, takes the caller's variable away, or that of the built-in variant.
 /// `nccl=PATH` and `worker=PATH` among them are no variables but Variant::nccl and ::worker, as
 /// they stand. A built-in variant may have these two as well; one of the user's takes the variables
 /// of a built-in one that it names in the first place (`mine:host,nccl=PATH`). Throws UsageError.

@@ -101,6 +101,20 @@ TEST(ParseVariant, ValuesMayHoldCommas) {
   EXPECT_EQ(nccl("end:NCCL_ALGO=Ring,").environment.at("NCCL_ALGO"), "Ring,");
 }
 
+TEST(ParseVariant, TakesVariablesOfTheCallersAway) {
+  EXPECT_EQ(nccl("plain:-NCCL_ALGO"),
+            (Variant{.name = "plain", .environment = {}, .unset = {"NCCL_ALGO"}}));
+  EXPECT_EQ(nccl("ring:NCCL_ALGO=Ring,-GGML_CUDA_P2P,-A1,NCCL_PROTO=LL"),
+            (Variant{.name = "ring",
+                     .environment = {{"NCCL_ALGO", "Ring"}, {"NCCL_PROTO", "LL"}},
+                     .unset = {"GGML_CUDA_P2P", "A1"}}));
+  const Variant staged = nccl("staged:host,-NCCL_WIN_ENABLE");
+  EXPECT_EQ(staged.unset, std::vector<std::string>{"NCCL_WIN_ENABLE"});
+  EXPECT_FALSE(staged.environment.contains("NCCL_WIN_ENABLE")) << "the built-in variant's, too";
+  EXPECT_TRUE(staged.environment.contains("NCCL_P2P_DISABLE"));
+  EXPECT_EQ(nccl("flags:LDFLAGS=-Wl,-rpath,-z").environment.at("LDFLAGS"), "-Wl,-rpath,-z");
+}
+
 TEST(ParseVariant, TakesFilesBesideVariables) {
   EXPECT_EQ(nccl("new:nccl=/opt/a,b,NCCL_ALGO=Ring,worker=build/bin"),
             (Variant{.name = "new",
@@ -223,11 +237,13 @@ TEST(ParseVariant, RefusesWhatIsNoVariant) {
   answers.about("unknown, or built in");
   answers.refuse_each({"hots", "host:NCCL_ALGO=Ring"}, nccl);
   answers.refuse("p2p over MPI", [] { parse_variant("p2p", {BackendKind::mpi}); });
-  answers.refuse_each({"mine:host,p2p", "mine:ring,A=1"}, nccl);
+  answers.refuse_each({"mine:host,p2p", "mine:ring,A=1", "host:-A", "mine:-A,host"}, nccl);
+  answers.about("taken away by no name");
+  answers.refuse_each({"a:-", "a:-a", "a:-1", "a:-A=1"}, nccl);
   answers.about("files without a path");
   answers.refuse_each({"new:nccl=", "new:A=1,nccl=", "new:worker=,A=1"}, nccl);
   answers.about("a variable twice");
-  answers.refuse_each({"a:A=1,A=2", "a:A=1,B=2,A=1", "new:nccl=a,nccl=b"}, nccl);
+  answers.refuse_each({"a:A=1,A=2", "a:A=1,B=2,A=1", "a:A=1,-A", "new:nccl=a,nccl=b"}, nccl);
   answers.about("together");
   answers.refuse("none", [] { require_distinct({}); });
   answers.refuse("17", [] {

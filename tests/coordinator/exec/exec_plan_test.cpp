@@ -7,6 +7,7 @@
 
 #include "linkgain/base/json.hpp"
 #include "linkgain/exec/exec_settings.hpp"
+#include "linkgain/exec/received_variables.hpp"
 #include "linkgain/record/record_members.hpp"
 #include "support/situations.hpp"
 
@@ -14,6 +15,7 @@ namespace linkgain::test {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 const Environment kEnvironment{
     {"PATH", "/usr/bin:/bin"}, {"HF_TOKEN", "hf_secret"}, {"NCCL_DEBUG", "WARN"}};
@@ -285,6 +287,26 @@ TEST(ExecEnvironment, HasPythonWriteAtOnceUnlessSaidOtherwise) {
   EXPECT_EQ(environment_of({"x", {{"A", "1"}}}, {{"B", "2"}}),
             (Environment{{"A", "1"}, {"B", "2"}, {"PYTHONUNBUFFERED", "1"}}));
   EXPECT_EQ(environment_of({"x", {}}, {{"PYTHONUNBUFFERED", ""}}).at("PYTHONUNBUFFERED"), "");
+}
+
+TEST(ExecEnvironment, LacksWhatTheVariantTakesAway) {
+  ExecOptions options = usual();
+  options.variants = {"p2p", "staged:host,-GGML_CUDA_P2P"};
+  const Environment callers{{"PATH", "/bin:/usr/bin"}, {"GGML_CUDA_P2P", "1"}};
+  const ExecPlan plan = make_exec_plan(options, callers);
+  EXPECT_TRUE(environment_of(plan.variants[0], callers).contains("GGML_CUDA_P2P"));
+  EXPECT_FALSE(environment_of(plan.variants[1], callers).contains("GGML_CUDA_P2P"));
+  EXPECT_THAT(dry_run_text(plan, callers), HasSubstr("\nenv -u GGML_CUDA_P2P NCCL_NVLS_ENABLE=0"));
+  const Settings read = json::read<Settings>(
+      json::dump(json::write(settings_of(options, plan, callers))), json::Source{"record", ""});
+  EXPECT_EQ(read.variants, plan.variants);
+  EXPECT_EQ(container_warning(plan, all_received(plan)), std::nullopt);
+  options.command = {"env", "GGML_CUDA_P2P=1", "sh", "-c", "exit 0"};
+  const ExecPlan sets = make_exec_plan(options, callers);
+  const std::optional<Warning> warning = container_warning(sets, all_received(sets));
+  ASSERT_TRUE(warning);
+  EXPECT_THAT(warning->text, testing::StartsWith("-GGML_CUDA_P2P of the variants"));
+  EXPECT_THAT(warning->advice, testing::EndsWith(" for GGML_CUDA_P2P"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "linkgain/exec/exec_settings.hpp"
 #include "linkgain/exec/presets.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
 #include "support/program.hpp"
 #include "support/situations.hpp"
 
@@ -41,6 +42,28 @@ TEST_F(ExecPresets, SayAllThatServingAModelTakes) {
     said.add(std::string(engine), dry_run_text(plan(), environment()));
   }
   said.expect_golden("presets.txt");
+}
+
+/// Sets all that the caller may have set for the engine or NCCL.
+TEST_F(ExecPresets, HaveAnArmThatNoVariableOfTheCallersOpens) {
+  const Environment callers{{"PATH", folder_.path().string()},
+                            {"GGML_CUDA_P2P", "1"},
+                            {"VLLM_ALLREDUCE_USE_FLASHINFER", "1"},
+                            {"VLLM_ALLREDUCE_USE_SYMM_MEM", "1"},
+                            {"NCCL_P2P_DISABLE", "0"},
+                            {"NCCL_P2P_LEVEL", "SYS"},
+                            {"NCCL_NVLS_ENABLE", "1"},
+                            {"NCCL_WIN_ENABLE", "1"}};
+  for (const std::string_view engine : preset_names()) {
+    options_.preset = {std::string(engine), "M"};
+    const Environment off = environment_of(plan().variants[1], callers);
+    EXPECT_TRUE(forbids_p2p("NCCL_P2P_DISABLE", value_of(off, "NCCL_P2P_DISABLE"))) << engine;
+    EXPECT_EQ(value_of(off, "NCCL_NVLS_ENABLE") + value_of(off, "NCCL_WIN_ENABLE"), "00") << engine;
+    EXPECT_EQ(off.contains("GGML_CUDA_P2P"), engine != "llama.cpp") << engine;
+    if (engine != "vllm") continue;
+    EXPECT_EQ(value_of(off, "VLLM_ALLREDUCE_USE_FLASHINFER"), "0");
+    EXPECT_EQ(value_of(off, "VLLM_ALLREDUCE_USE_SYMM_MEM"), "0");
+  }
 }
 
 TEST_F(ExecPresets, LeaveWhatWasAskedFor) {

@@ -59,6 +59,20 @@ TEST(Launcher, LocallyTheWorkerStartsItsRanks) {
   EXPECT_NO_THROW(require_launcher("local"));
 }
 
+TEST(Launcher, GivesRanksNoVariableThatTheVariantTakesAway) {
+  LaunchRequest request = two_ranks();
+  request.unset = {"NCCL_ALGO"};
+  request.forwarded = {"NCCL_ALGO", "NCCL_PROTO"};
+  for (const char* launcher : {"local", "mpirun", "srun"}) {
+    request.launcher = launcher;
+    const Environment environment =
+        base_environment({{"NCCL_ALGO", "Tree"}, {"NCCL_PROTO", "LL"}}, request);
+    EXPECT_FALSE(environment.contains("NCCL_ALGO")) << launcher;
+    EXPECT_TRUE(environment.contains("NCCL_PROTO")) << launcher;
+    EXPECT_THAT(command(request), testing::Not(testing::Contains("NCCL_ALGO"))) << launcher;
+  }
+}
+
 TEST(Launcher, SrunSharesItsAllocationAndFeedsRankZero) {
   LaunchRequest request = two_ranks();
   request.launcher = "/opt/slurm/bin/srun";

@@ -82,6 +82,10 @@ TEST(Repetition, SetsWhatWasInherited) {
             std::string::npos)
       << variants;
   EXPECT_EQ(variants.find("nothing set"), std::string::npos) << variants;
+  record.settings.variants[0].unset = {"NCCL_ALGO", "GGML_CUDA_P2P"};
+  EXPECT_NE(to_markdown(variants_section(record))
+                .find("- p2p: sets nothing, unsets `NCCL_ALGO GGML_CUDA_P2P`\n"),
+            std::string::npos);
 }
 
 TEST(Repetition, TakesTheSameNccl) {
