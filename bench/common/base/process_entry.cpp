@@ -67,6 +67,12 @@ std::optional<std::vector<pid_t>> children_of(pid_t process) {
   return found;
 }
 
+std::string boot_id() {
+  std::string id = read_regular_file("/proc/sys/kernel/random/boot_id").value_or("");
+  std::erase_if(id, [](char c) { return c == '-' || c == '\n'; });
+  return id;
+}
+
 std::string signal_name(int signal_number) {
   const char* name = sigabbrev_np(signal_number);
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal_number);

@@ -15,18 +15,12 @@
 
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/helper_process.hpp"
-#include "linkgain/base/regular_file.hpp"
+#include "linkgain/base/process_entry.hpp"
 
 namespace linkgain {
 namespace {
 
 constexpr std::string_view kNameEnd = "XXXXXX";
-
-/// Returns the first digits of what the kernel drew when it started; empty where it does not tell.
-std::string kernel_id() {
-  constexpr std::size_t kDigits = 8;
-  return read_regular_file("/proc/sys/kernel/random/boot_id").value_or("").substr(0, kDigits);
-}
 
 /// Returns as much of the host's name as tells people whose folder it is, and no dot.
 std::string short_host_name() {
@@ -40,7 +34,10 @@ std::string short_host_name() {
 
 /// Returns "linkgain-job.node1-f78d558a.": nobody gives a folder of results such a name. Locks need
 /// not reach beyond the kernel that gave them, as on NFS, so another one never removes the folder.
-std::string name_begin() { return "linkgain-job." + short_host_name() + '-' + kernel_id() + '.'; }
+std::string name_begin() {
+  constexpr std::size_t kDigits = 8;
+  return "linkgain-job." + short_host_name() + '-' + boot_id().substr(0, kDigits) + '.';
+}
 
 Descriptor open_folder(const std::filesystem::path& path) {
   return Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -89,7 +86,7 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 void remove_left_folders(const std::filesystem::path& parent) {
-  if (kernel_id().empty()) return;
+  if (boot_id().empty()) return;
   const std::string begin = name_begin();
   std::error_code error;
   for (std::filesystem::directory_iterator entry(parent, error), end; !error && entry != end;

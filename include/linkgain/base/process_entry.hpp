@@ -45,6 +45,10 @@ std::string signal_name(int signal_number);
 /// Returns what the calling thread has used of processors so far.
 Seconds thread_processor_time();
 
+/// Returns the hexadecimal digits that the kernel drew when it started; empty where it does not
+/// tell.
+std::string boot_id();
+
 /// Returns the time of the kernel's clock ticks, in which /proc states processor time.
 Seconds seconds_of_ticks(double ticks);
 
