@@ -136,6 +136,18 @@ TEST_F(DoctorProve, AStepThatEndsTheMachineIsNamedByTheNextStart) {
   EXPECT_EQ(findings.at(1)["verdict"], "ok");
 }
 
+TEST_F(DoctorProve, AStepThatCannotBeNotedIsToldBeforeItStarts) {
+  std::ofstream(path(".local")) << "is no folder";
+  const std::string errors = path("errors").string();
+  ProgramRequest prove = request(
+      {{"loads", "grep -q 'step loads between GPU0 and GPU1' " + errors + " && " + kArrived}});
+  prove.arguments = joined({"sh", "-c", "exec \"$@\" 2> \"$0\"", errors}, prove.arguments);
+  expect(run_program(prove), 0, "ok", "works");
+  const std::string told = read_text(errors);
+  EXPECT_THAT(told, HasSubstr(notes().string()));
+  EXPECT_THAT(lines_of(told), testing::SizeIs(7 + 2)) << "a line for each step";
+}
+
 TEST_F(DoctorProve, WhatDoesNotArriveIsAProblemWithItsCauses) {
   const Outcome outcome =
       run_program(request({{"copy-engine", line("not arrived", "second to first GPU: 7 words")}}));

@@ -3,17 +3,23 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <linux/magic.h>
 #include <signal.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "linkgain/base/descriptor.hpp"
 #include "linkgain/base/errors.hpp"
+#include "linkgain/base/process_entry.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -25,11 +31,10 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "proving-";
 
-/// Gives what the kernel drew when it started, in hexadecimal digits; "0" where it does not tell.
+/// Gives boot_id(), "0" where there is none.
 std::string boot() {
-  std::string id = read_regular_file("/proc/sys/kernel/random/boot_id").value_or("0");
-  std::erase_if(id, [](char c) { return c == '-' || c == '\n'; });
-  return id;
+  const std::string id = boot_id();
+  return id.empty() ? "0" : id;
 }
 
 /// Gives the number of the namespace in which process numbers mean something; "0" where it is not
@@ -85,11 +90,23 @@ std::vector<Note> notes_left(const fs::path& folder) {
   return notes;
 }
 
-void sync_folder(const fs::path& folder) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  ::fsync(descriptor);
-  ::close(descriptor);
+/// Writes a file that outlives the machine; throws an Error where it cannot.
+void write_to_disk(const fs::path& file, const std::string& text) {
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  if (error) {
+    throw MachineError(
+        fmt::format("cannot make the folder of {}: {}", file.string(), error.message()));
+  }
+  write_file_atomically(file, text, Existing::replaced);
+  const Descriptor folder(::open(file.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct statfs system {};
+  if (::fsync(folder.get()) != 0 || ::fstatfs(folder.get(), &system) != 0) {
+    throw MachineError(fmt::format("cannot sync {}: {}", file.string(), std::strerror(errno)));
+  }
+  if (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC) {
+    throw MachineError(fmt::format("{} is in memory, not on a disk", file.string()));
+  }
 }
 
 }  // namespace
@@ -105,16 +122,15 @@ ProofNotes::~ProofNotes() {
   if (!own_.empty()) fs::remove(own_, missing);
 }
 
-void ProofNotes::begin(const std::string& step) {
-  if (own_.empty()) return;
-  std::error_code error;
-  fs::create_directories(folder_, error);
+std::string ProofNotes::begin(const std::string& step) {
+  if (own_.empty()) return "neither XDG_STATE_HOME nor HOME names a folder";
   try {
-    write_file_atomically(own_, fmt::format("{} at {}\n", step, utc_now(false)),
-                          Existing::replaced);
-    sync_folder(folder_);
-  } catch (const Error&) {
-    own_.clear();  // a proof is worth more than its note
+    write_to_disk(own_, fmt::format("{} at {}\n", step, utc_now(false)));
+    return {};
+  } catch (const Error& error) {
+    std::error_code missing;
+    fs::remove(own_, missing);  // that of the step before would name the wrong one
+    return error.what();
   }
 }
 

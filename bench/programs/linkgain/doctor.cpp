@@ -10,12 +10,15 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/regular_file.hpp"
+#include "linkgain/base/standard_streams.hpp"
 #include "linkgain/base/temporary_folder.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/delivery/proof_notes.hpp"
 #include "linkgain/diagnostics/check_catalog.hpp"
 #include "linkgain/diagnostics/diagnosis_table.hpp"
@@ -178,6 +181,21 @@ std::string text_of(ProofRung rung, const std::vector<GpuPair>& pairs, const Top
   return fmt::format("step {} between {}", name_of(rung), fmt::join(names, ", "));
 }
 
+/// Puts on disk which step starts. Where that cannot be, says so and names the step: what is on a
+/// terminal far away, or in a log there, outlives the machine as well.
+void note(ProofNotes& notes, const std::string& step, bool& is_told) {
+  const std::string failure = notes.begin(step);
+  if (failure.empty()) return;
+  if (!std::exchange(is_told, true)) {
+    print_message(stderr,
+                  fmt::format("linkgain: warning: {}\n"
+                              "          If the machine goes down, no note will say in which step. "
+                              "These lines do.\n",
+                              visible(failure)));
+  }
+  print_message(stderr, fmt::format("linkgain: {}\n", step));
+}
+
 /// Carries out `linkgain doctor --prove`: climbs the rungs between all pairs of GPUs by jobs of two
 /// linkgain-bench, several pairs at a time, and puts what came of it into `survey`, whose worker
 /// was asked before. A job that hangs is ended after 10 s, that under load so long after its time;
@@ -190,8 +208,9 @@ void survey_delivery(Survey& survey, Seconds load_time, const Environment& envir
   if (!survey.proof_failure.empty()) return;
   const TemporaryFolder folder;
   int jobs_started = 0;
+  bool is_told = false;
   const auto run = [&](ProofRung rung, const std::vector<GpuPair>& pairs) {
-    notes.begin(text_of(rung, pairs, survey.topology));
+    note(notes, text_of(rung, pairs, survey.topology), is_told);
     std::vector<std::unique_ptr<RungJob>> jobs;
     for (const GpuPair& pair : pairs) {
       const auto own = folder.path() / fmt::to_string(jobs_started++);

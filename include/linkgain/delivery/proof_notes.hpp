@@ -12,15 +12,16 @@ namespace linkgain {
 class ProofNotes {
  public:
   /// Takes the host's folder in that of the user's state, $XDG_STATE_HOME/linkgain or
-  /// ~/.local/state/linkgain; keeps nothing where there is none or it cannot be written.
+  /// ~/.local/state/linkgain.
   explicit ProofNotes(const Environment& environment);
   /// Removes the note: the proof has ended.
   ~ProofNotes();
   ProofNotes(const ProofNotes&) = delete;
   ProofNotes& operator=(const ProofNotes&) = delete;
 
-  /// Notes what starts now, "step kernels between GPU0 and GPU1", and returns when it is on disk.
-  void begin(const std::string& step);
+  /// Notes what starts now, "step kernels between GPU0 and GPU1", and returns when it is on disk;
+  /// else why it is not and where it would lie.
+  std::string begin(const std::string& step);
 
   /// Says what earlier proofs left that did not end, "the machine went down in step ..."; empty
   /// where none did.

@@ -1,11 +1,15 @@
 #include "linkgain/delivery/proof_notes.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <string>
 
 #include "linkgain/telemetry/host.hpp"
 #include "support/golden.hpp"
@@ -78,13 +82,40 @@ TEST_F(ProofNotesOnDisk, ANoteOfAnotherBootSaysThatTheMachineWentDown) {
   expect_golden(ProofNotes(environment_).left() + "\n", "machine_went_down.txt");
 }
 
-TEST_F(ProofNotesOnDisk, WithoutAFolderNothingIsKept) {
-  for (const Environment& environment : {Environment{}, Environment{{"HOME", "/proc"}},
-                                         Environment{{"XDG_STATE_HOME", "/dev/null"}}}) {
+TEST_F(ProofNotesOnDisk, WhatIsNotOnDiskIsToldWithThePlace) {
+  const std::map<std::string, Environment> places{
+      {"HOME", {}},
+      {"/proc/.local/state/linkgain/" + host_name(), {{"HOME", "/proc"}}},
+      {"/dev/null/linkgain/" + host_name(), {{"XDG_STATE_HOME", "/dev/null"}}}};
+  for (const auto& [place, environment] : places) {
     ProofNotes notes(environment);
-    notes.begin("step stores");
+    EXPECT_THAT(notes.begin("step stores"), HasSubstr(place));
     EXPECT_EQ(notes.left(), "");
   }
+}
+
+TEST_F(ProofNotesOnDisk, InMemoryIsNotOnDisk) {
+  const std::filesystem::path memory = "/dev/shm/linkgain-test-" + std::to_string(::getpid());
+  EXPECT_THAT(ProofNotes({{"XDG_STATE_HOME", memory.string()}}).begin("step stores"),
+              HasSubstr("in memory"));
+  std::filesystem::remove_all(memory);
+}
+
+TEST_F(ProofNotesOnDisk, AFullDiskIsToldAndLeavesNoNoteOfAnotherStep) {
+  ProofNotes notes(environment_);
+  notes.begin("step stores between GPU0 and GPU1");
+  rlimit limit{};
+  ::getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit full{0, limit.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ::setrlimit(RLIMIT_FSIZE, &full);
+  const std::string told = notes.begin("step loads between GPU0 and GPU1");
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(told, HasSubstr(state().string()));
+  EXPECT_TRUE(std::filesystem::is_empty(state()));
+  notes.begin("step flags between GPU0 and GPU1");
+  EXPECT_FALSE(std::filesystem::is_empty(state())) << "there is room again";
 }
 
 }  // namespace
