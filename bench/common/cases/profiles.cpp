@@ -331,6 +331,7 @@ ProfilePlan plan_of(Profile profile, BackendKind backend) {
       if (gpu) plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));
       return with_lenient_own_work(plan);
     case Profile::standard:
+      plan.adds_launches = false;
       plan.selections = {usual_training(backend), all_reduce, send_recv};
       if (gpu) {
         plan.selections.push_back(usual_copies(OperationKind::copy_push, "256M"));

@@ -8,6 +8,7 @@
 
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/predict/prediction.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/number_format.hpp"
@@ -60,9 +61,30 @@ RunColumn time_column(std::string title, int leave_out = 0) {
   return column;
 }
 
+/// Adds what a model would gain at most: a row for each phase, times under the variants' names.
+void add_predicted(const RunSummary& summary, Table& table) {
+  const std::optional<Prediction> prediction = model_prediction(summary);
+  if (!prediction) return;
+  const MeasuredLink& measured = prediction->measured;
+  const std::vector<Variant>& variants = summary.record.settings.variants;
+  for (const PhasePrediction& phase : prediction->phases) {
+    const auto time_of = [&](const std::string& variant) {
+      return variant == measured.link.variant    ? readable_time(*phase.link)
+             : variant == measured.other.variant ? readable_time(*phase.other)
+                                                 : "";
+    };
+    const RatioText ratio = readable_ratio(*phase.ratio);
+    Cells cells{fmt::format("8B {}, predicted", name_of(phase.phase)), time_of(variants[0].name)};
+    if (variants.size() > 2) cells.emplace_back(measured.other.variant);
+    append_cells(cells, {time_of(variants.size() > 2 ? measured.other.variant : variants[1].name),
+                         "≤" + ratio.estimate, ratio.interval()});
+    table.add_row(std::move(cells));
+  }
+}
+
 /// Shows a row for each case and later variant; bandwidths are left out first. Beside variants with
 /// names, whose column of speed-ups is wider, the interval outlasts the times.
-Table rows_table(const Answer& answer) {
+Table rows_table(const RunSummary& summary, const Answer& answer) {
   const CaseSummary& main = *answer.main();
   const bool several = main.variants.size() > 2;
   const bool is_named = main.contrast == Contrast::variant;
@@ -83,7 +105,9 @@ Table rows_table(const Answer& answer) {
     const bool is_again = !rows.empty() && rows.back().of == each.of;
     rows.push_back({each.of, each.other, is_again ? "" : answer_label(each.of->definition())});
   }
-  return table_of(columns, rows, Narrow::as_declared);
+  Table table = table_of(columns, rows, Narrow::as_declared);
+  if (main.variants.size() > 1) add_predicted(summary, table);
+  return table;
 }
 
 /// Finds NCCL's operation, or the copy engine's, that a kernel's is compared with.
@@ -300,11 +324,8 @@ std::vector<Table> answer_tables(const RunSummary& summary, const Answer& answer
     for (const AnswerRow& each : answer.rows) metrics.push_back(each.of);
     return {metrics_table(metrics)};
   }
-  std::vector<Table> tables{rows_table(answer)};
+  std::vector<Table> tables{rows_table(summary, answer)};
   if (!answer.headroom.empty()) tables.push_back(headroom_table(summary, answer));
-  if (const auto prediction = model_prediction(summary)) {
-    tables.push_back(model_table(*prediction));
-  }
   return tables;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/predict/prediction_report.hpp"
+#include "linkgain/predict/prediction.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "sentences.hpp"
 
@@ -46,25 +46,12 @@ std::optional<Prediction> model_prediction(const RunSummary& summary) {
 std::string model_sentence(const Prediction& prediction) {
   const MeasuredLink& measured = prediction.measured;
   return fmt::format(
-      "By these sums and the measured products, {} split over {} GPUs would{} decode one sequence "
-      "at most {} as fast and read a prompt of {} tokens at most {} as fast (linkgain predict{}).",
+      "{} on {} GPUs would{} decode at most {} and read prompts at most {} as fast (linkgain "
+      "predict"
+      "{}).",
       kModel, measured.ranks, measured.is_at_most() ? " with " + measured.link.name : "",
-      speed(prediction, Phase::decode), kPrompt, speed(prediction, Phase::prefill),
+      speed(prediction, Phase::decode), speed(prediction, Phase::prefill),
       measured.is_at_most() ? ", without latency" : "");
-}
-
-Table model_table(const Prediction& prediction) {
-  Table table({{.title = fmt::format("Predicted, {}", kModel), .too_long = Table::TooLong::cut},
-               {prediction.measured.link.name, Table::Alignment::right, true, 3},
-               {prediction.measured.other.name, Table::Alignment::right, true, 2},
-               {"Speed-up", Table::Alignment::right},
-               {"95 % CI", Table::Alignment::right, true, 1}});
-  for (const PhasePrediction& phase : prediction.phases) {
-    const RatioText ratio = readable_ratio(*phase.ratio);
-    table.add_row({label_of(prediction, phase), readable_time(*phase.link),
-                   readable_time(*phase.other), "at most " + ratio.estimate, ratio.interval()});
-  }
-  return table;
 }
 
 }  // namespace linkgain

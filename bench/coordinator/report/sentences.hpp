@@ -51,8 +51,7 @@ std::string nvlink_bound_sentence(const RunSummary& summary);
 /// sums between a product and a norm were measured, or too few.
 std::optional<Prediction> model_prediction(const RunSummary& summary);
 
-/// Says it, and shows a row for each phase; an engine that computes more gains less.
+/// Says it; an engine that computes more gains less.
 std::string model_sentence(const Prediction& prediction);
-Table model_table(const Prediction& prediction);
 
 }  // namespace linkgain

@@ -166,6 +166,9 @@ class RowChoice {
     }
     for (std::size_t i = 1; i < variants; ++i) others_.push_back(i);
     if (others_.empty()) others_.push_back(0);
+    has_more_than_decoder_ = std::ranges::any_of(summary.cases, [](const CaseSummary& each) {
+      return !has_hidden(each.definition().operation);
+    });
     for (const OperationKind operation : kQuestions) add_curves_of(operation, Rank::question);
     for (const CaseGroup& group : summary.groups) {
       const OperationKind operation = group.all.definition().operation;
@@ -229,6 +232,7 @@ class RowChoice {
     for (const CaseGroup& group : summary_.groups) {
       const Case definition = group.all.definition();
       if (definition.operation != operation || !group.is_in_answer) continue;
+      if (definition.hidden != 0 && has_more_than_decoder_) continue;  // they have a table
       const bool is_first = seen_.insert(operation).second;
       add_curve(group.all, definition.kernel ? Rank::more : is_first ? of_first : Rank::other);
       if (definition.kernel) add_headroom(group.all);
@@ -392,6 +396,7 @@ class RowChoice {
   std::vector<Candidate> candidates_;
   std::vector<const CaseSummary*> spoken_headroom_;
   std::set<OperationKind> seen_;
+  bool has_more_than_decoder_ = false;  ///< beside sums between a product and a norm
 };
 
 }  // namespace

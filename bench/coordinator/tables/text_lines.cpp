@@ -59,11 +59,12 @@ std::string first_columns(std::string_view text, std::size_t columns, std::strin
 }
 
 std::string in_ascii(std::string text) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kLikes{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kLikes{
       {{"–", "-"},
        {"−", "-"},
        {"±", "+-"},
        {"×", "x"},
+       {"≤", "<="},
        {"→", ">"},
        {"…", "~"},
        {"°", " "},

@@ -153,8 +153,10 @@ TEST(ChooseBackend, OfGpusCanBeShownToBeHealthy) {
   EXPECT_NO_THROW(make_plan(options, with_gpus(2)));
 }
 
-TEST(Launches, AreAddedByQuickOnlyWhereItIsAskedFor) {
+TEST(Launches, AreAddedByDefaultAndQuickOnlyWhereItIsAskedFor) {
   RunOptions options;
+  EXPECT_FALSE(make_plan(options, with_gpus(2)).adds_launches);
+  options.profile = Profile::node;
   EXPECT_TRUE(make_plan(options, with_gpus(2)).adds_launches);
   options.profile = Profile::quick;
   EXPECT_FALSE(make_plan(options, with_gpus(2)).adds_launches);
