@@ -33,10 +33,6 @@ std::vector<MachineDifference> differences_of(const Machine& own, const Machine&
   return differences_between({&usual, &kAlike}, {&own, &kAlike}, Weight::machine);
 }
 
-}  // namespace
-
-namespace {
-
 bool has_fewer(const PairLink& own, const PairLink& usual) {
   if (own.nvlinks && usual.nvlinks) return *own.nvlinks < *usual.nvlinks;
   return joined_by_nvlink(usual).value_or(false) && !joined_by_nvlink(own).value_or(true);
@@ -175,7 +171,7 @@ struct Column {
   std::vector<double> logs;
   std::vector<double> deviations;  ///< between launches, of those that know it
   std::map<Path, std::size_t> paths{};
-  std::vector<double> launches;  ///< of each member
+  std::vector<int> launches;  ///< of each member
 };
 
 std::vector<Column> columns_of(const Kind& kind, std::size_t names) {
@@ -187,17 +183,10 @@ std::vector<Column> columns_of(const Kind& kind, std::size_t names) {
       column.logs.push_back(std::log(static_cast<double>(value.seconds)));
       if (value.deviation > 0.0F) column.deviations.push_back(value.deviation);
       ++column.paths[value.path];
-      column.launches.push_back(value.launches > 0 ? value.launches : member->launches);
+      column.launches.push_back(launches_of(*member, value));
     }
   }
   return columns;
-}
-
-/// Returns what a machine's own launches are known to differ by: a quiet fleet must not make
-/// outliers of it.
-double least_deviation(const FleetNames::Name& name, int launches) {
-  const double single = assumed_deviation(parse_case_name(name.case_name).size);
-  return single / std::sqrt(static_cast<double>(std::max(1, launches)));
 }
 
 Path path_of(const Column& column) {
@@ -209,7 +198,7 @@ Path path_of(const Column& column) {
 
 /// Looks for two groups of nodes, each with more than a third of all, whose medians lie further
 /// apart than nodes within a group, with an empty space of half of that between them.
-void look_for_groups(std::vector<double> logs, double least, double tolerance, PeerFigure& figure) {
+void look_for_groups(std::vector<double> logs, double tolerance, PeerFigure& figure) {
   std::ranges::sort(logs);
   std::size_t split = 0;
   double widest = 0.0;
@@ -224,7 +213,8 @@ void look_for_groups(std::vector<double> logs, double least, double tolerance, P
   const std::vector<double> slow(middle, logs.end());
   const double centres[] = {median(fast), median(slow)};
   const double deviation =
-      std::max({deviation_around(centres[0], fast), deviation_around(centres[1], slow), least});
+      std::max({deviation_around(centres[0], fast), deviation_around(centres[1], slow),
+                figure.of_launch / std::sqrt(static_cast<double>(figure.usual_launches))});
   figure.gap = centres[1] - centres[0];
   if (2.0 * widest > figure.gap &&
       figure.gap > std::max(std::log1p(tolerance), kDeviations * deviation)) {
@@ -232,22 +222,21 @@ void look_for_groups(std::vector<double> logs, double least, double tolerance, P
   }
 }
 
-PeerFigure figure_of(const Column& column, const FleetNames::Name& name, double tolerance) {
+PeerFigure figure_of(Column column, const FleetNames::Name& name, double tolerance) {
   PeerFigure figure;
   figure.nodes = static_cast<int>(column.logs.size());
   if (column.logs.size() < kKindSize) return figure;
-  const auto [fewest, most] = std::ranges::minmax(column.launches);
-  figure.launches = static_cast<int>(fewest);
-  figure.most_launches = static_cast<int>(most);
-  figure.usual_launches = median(column.launches);
+  const auto usual = column.launches.begin() + (std::ssize(column.launches) - 1) / 2;
+  std::ranges::nth_element(column.launches, usual);
+  figure.usual_launches = std::max(1, *usual);
   if (!column.deviations.empty()) {
     figure.between_launches = LaunchDeviation{.deviation = median(column.deviations)};
   }
   figure.path = path_of(column);
   figure.centre = median(column.logs);
-  const double least = least_deviation(name, figure.launches);
-  figure.deviation = std::max(deviation_around(figure.centre, column.logs), least);
-  look_for_groups(column.logs, least, tolerance, figure);
+  figure.deviation = deviation_around(figure.centre, column.logs);
+  figure.of_launch = assumed_deviation(parse_case_name(name.case_name).size);
+  look_for_groups(column.logs, tolerance, figure);
   return figure;
 }
 
@@ -270,34 +259,36 @@ void summarise(Kind& kind, const FleetNames& names, double tolerance) {
     values[kNoValue] += without;
   }
   if (kind.members.size() < kKindSize) return;
-  const std::vector<Column> columns = columns_of(kind, names.all().size());
+  std::vector<Column> columns = columns_of(kind, names.all().size());
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    kind.figures.push_back(figure_of(columns[i], names.all()[i], tolerance));
+    kind.figures.push_back(figure_of(std::move(columns[i]), names.all()[i], tolerance));
   }
 }
 
 }  // namespace
 
-Question question_of(double excess, const PeerFigure& figure, double tolerance) {
-  const double half = kDeviations * figure.deviation;
-  return {.log = excess,
-          .interval = Interval{excess - half, excess + half},
-          .tolerance = {.lower = std::nullopt, .upper = tolerance}};
+int launches_of(const FleetRecord& record, const FleetValue& value) {
+  return value.launches > 0 ? value.launches : record.launches;
+}
+
+double deviation_of(const PeerFigure& figure, int launches) {
+  const int fewest = std::max(1, std::min(launches, figure.usual_launches));
+  return std::max(figure.deviation, figure.of_launch / std::sqrt(static_cast<double>(fewest)));
 }
 
 namespace {
 
-/// Returns how much more of the log time than its peers' median it takes to be found.
-double slow_bound(const PeerFigure& figure, double tolerance) {
-  return std::max(std::log1p(tolerance), kDeviations * figure.deviation);
+/// Returns how much more of the log time than its peers' median it takes to be found in so many
+/// launches.
+double slow_bound(const PeerFigure& figure, int launches, double tolerance) {
+  return std::max(std::log1p(tolerance), kDeviations * deviation_of(figure, launches));
 }
 
 /// Slowdowns, as shares of the time, from which cases of one class count as slow.
 struct Reach {
   double least = 0.0;
   double most = 0.0;
-  int launches = 0;  ///< the fewest
-  int most_launches = 0;
+  int launches = 0;  ///< of most nodes, in the case of which these have the fewest
   bool empty() const { return launches == 0; }
 };
 
@@ -305,14 +296,13 @@ Reach reach_of_class(const Kind& kind, const FleetNames& names, double tolerance
   Reach reach;
   for (std::size_t i = 0; i < kind.figures.size(); ++i) {
     const PeerFigure& figure = kind.figures[i];
-    if (static_cast<std::size_t>(figure.nodes) < kKindSize || figure.slower_group) continue;
+    if (!figure.is_standard()) continue;
     if ((parse_case_name(names.all()[i].case_name).size >= kSteadySize) != steady) continue;
-    const double share = std::expm1(slow_bound(figure, tolerance));
-    const int launches = std::max(1, figure.launches);
+    const int launches = figure.usual_launches;
+    const double share = std::expm1(slow_bound(figure, launches, tolerance));
     reach.least = reach.empty() ? share : std::min(reach.least, share);
     reach.most = std::max(reach.most, share);
     reach.launches = reach.empty() ? launches : std::min(reach.launches, launches);
-    reach.most_launches = std::max(reach.most_launches, figure.most_launches);
   }
   return reach;
 }
@@ -330,23 +320,40 @@ std::string reach_text(const Reach& reach) {
 }
 
 std::string both_classes(const Reach& steady, const Reach& small) {
-  if (small.empty()) return reach_text(steady) + " slower than its peers or more";
-  if (steady.empty()) return reach_text(small) + " slower than its peers or more";
-  if (reach_text(steady) == reach_text(small))
-    return reach_text(steady) + " slower than its peers or more";
+  if (steady.empty() || small.empty() || reach_text(steady) == reach_text(small)) {
+    return reach_text(steady.empty() ? small : steady) + " slower than its peers or more";
+  }
   return fmt::format("{} slower than its peers or more from 1 MiB on, {} below", reach_text(steady),
                      reach_text(small));
 }
 
 /// Returns "8 launches each", "8 to 16 launches each"; of one says what nodes are judged by.
-std::string launches_text(const Reach& steady, const Reach& small) {
-  const int most = std::max(steady.most_launches, small.most_launches);
-  const int fewest = steady.empty()  ? small.launches
-                     : small.empty() ? steady.launches
-                                     : std::min(steady.launches, small.launches);
+std::string launches_text(const Kind& kind) {
+  std::set<int> launches;
+  for (const PeerFigure& figure : kind.figures) {
+    if (figure.is_standard()) launches.insert(figure.usual_launches);
+  }
+  const auto [fewest, most] = std::pair(*launches.begin(), *launches.rbegin());
   return most > fewest ? fmt::format("{} to {} launches each", fewest, most)
          : fewest > 1  ? fmt::format("{} launches each", fewest)
                        : "1 launch each, which has no interval: judged by the peers alone";
+}
+
+/// Names the nodes that have fewer launches than most, where less is found in them for that.
+std::string fewer_launches_text(const Kind& kind, double tolerance) {
+  std::vector<std::string> fewer;
+  for (const FleetRecord* member : kind.members) {
+    const bool is_limited = std::ranges::any_of(member->values, [&](const FleetValue& value) {
+      const PeerFigure& figure = kind.figures.at(value.name);
+      return value.seconds > 0.0F && figure.is_standard() &&
+             slow_bound(figure, launches_of(*member, value), tolerance) >
+                 slow_bound(figure, figure.usual_launches, tolerance);
+    });
+    if (is_limited) fewer.push_back(host_of(*member));
+  }
+  if (fewer.empty()) return {};
+  return fmt::format(", fewer on {}: there only a larger slowdown is found",
+                     compress_hostlist(std::move(fewer)));
 }
 
 /// Says how many launches find the tolerance in large cases, where these had too few; empty where
@@ -374,8 +381,9 @@ std::string reach_of(const Kind& kind, const FleetNames& names, double tolerance
     return fmt::format("no case was measured on {} of them: whether one is slow is not known",
                        kKindSize);
   }
-  return fmt::format("finds a node that is {} ({}{})", both_classes(steady, small),
-                     launches_text(steady, small), launches_advice(steady, tolerance));
+  return fmt::format("finds a node that is {} ({}{}{})", both_classes(steady, small),
+                     launches_text(kind), fewer_launches_text(kind, tolerance),
+                     launches_advice(steady, tolerance));
 }
 
 /// Says of a kind in which cases its nodes are two groups; empty where they are in none.
@@ -385,7 +393,7 @@ std::string groups_of(const Kind& kind, const FleetNames& names) {
   std::size_t widest = 0;
   for (std::size_t i = 0; i < kind.figures.size(); ++i) {
     const PeerFigure& figure = kind.figures[i];
-    judged += static_cast<std::size_t>(figure.nodes) >= kKindSize ? 1 : 0;
+    judged += figure.has_median() ? 1 : 0;
     if (!figure.slower_group) continue;
     if (split++ == 0 || figure.gap > kind.figures[widest].gap) widest = i;
   }
@@ -418,9 +426,9 @@ std::string faster_of(const Kind& kind, const FleetNames& names, double toleranc
     for (const FleetValue& value : member->values) {
       if (kind.figures.empty() || !(value.seconds > 0.0F) || value.wrong_data) continue;
       const PeerFigure& figure = kind.figures.at(value.name);
-      if (static_cast<std::size_t>(figure.nodes) < kKindSize || figure.slower_group) continue;
+      if (!figure.is_standard()) continue;
       const double lead = figure.centre - std::log(static_cast<double>(value.seconds));
-      if (lead <= slow_bound(figure, tolerance)) continue;
+      if (lead <= slow_bound(figure, launches_of(*member, value), tolerance)) continue;
       is_faster = true;
       cases.insert(value.name);
       if (lead > most) widest = value.name;

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "linkgain/analysis/judgement.hpp"
 #include "linkgain/fleet/fleet_record.hpp"
+#include "linkgain/statistics/launch_shift.hpp"
 
 /// Which machines are like each other, and what they make of each case.
 namespace linkgain {
@@ -59,9 +59,8 @@ struct PeerFigure {
   int nodes = 0;           ///< with a time
   double centre = 0.0;     ///< median of the log times
   double deviation = 0.0;  ///< standard deviation that the median absolute deviation stands for
-  int launches = 0;        ///< the fewest of a node
-  int most_launches = 0;
-  double usual_launches = 0.0;  ///< the median of the nodes
+  double of_launch = 0.0;  ///< standard deviation that is assumed between launches of one machine
+  int usual_launches = 0;  ///< more than half of the nodes have so many or more
   /// Between launches of a node, the median; absent where no node knows it.
   std::optional<LaunchDeviation> between_launches{};
   Path path = Path::unknown;  ///< of two thirds of the nodes or more, else unknown
@@ -69,6 +68,10 @@ struct PeerFigure {
   /// has two thirds of all: then no node is slow by the median of both.
   std::optional<double> slower_group{};
   double gap = 0.0;  ///< between the medians of the groups
+
+  bool has_median() const { return static_cast<std::size_t>(nodes) >= kKindSize; }
+  /// Tells whether nodes are judged by it.
+  bool is_standard() const { return has_median() && !slower_group; }
 };
 
 /// What makes a GPU slower where it has less of it than on most peers.
@@ -109,9 +112,12 @@ struct Kind {
   const Kind* with_more_links = nullptr;
 };
 
-/// Asks whether a case may be slow whose log time is by so much above its peers' median: they are
-/// the reference, and kDeviations of them its interval.
-Question question_of(double excess, const PeerFigure& figure, double tolerance);
+/// Returns the launches of a case and variant.
+int launches_of(const FleetRecord& record, const FleetValue& value);
+
+/// Returns what nodes of so many launches deviate by: as their peers do, and by what launches of
+/// one machine are known to differ by if that is more, or a quiet fleet would make outliers of it.
+double deviation_of(const PeerFigure& figure, int launches);
 
 /// Returns the entry that most have, where it is more than half of all; empty where there is none.
 template <typename Entry>

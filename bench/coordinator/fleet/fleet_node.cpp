@@ -9,6 +9,7 @@
 #include <set>
 
 #include "fleet_kinds.hpp"
+#include "linkgain/analysis/judgement.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/fleet/fleet.hpp"
@@ -337,10 +338,6 @@ void add_slow(NodeState state, std::string_view what, const SlowCases& slow,
                blame_by_pairs(record, slow.names, names));
 }
 
-int launches_of(const FleetRecord& record, const FleetValue& value) {
-  return value.launches > 0 ? value.launches : record.launches;
-}
-
 /// Tells whether it is of one launch, which has no interval, and most peers' are of more. Where
 /// these have one each, too, what they differ by is all that there is to judge it by.
 bool lacks_launches(const PeerFigure& figure, const FleetRecord& record, const FleetValue& value) {
@@ -352,13 +349,15 @@ bool lacks_launches(const PeerFigure& figure, const FleetRecord& record, const F
 /// peers with one each is judged by what the peers differ by alone.
 LaunchShift shift_from(const PeerFigure& figure, const FleetRecord& record,
                        const FleetValue& value) {
-  const LaunchesOfRuns peers{.runs = {.time = Seconds{std::exp(figure.centre)},
-                                      .launches = figure.nodes,
-                                      .deviation = LaunchDeviation{figure.deviation, std::nullopt}},
-                             .launches = figure.nodes * figure.most_launches,
-                             .deviation = figure.between_launches};
+  const int launches = launches_of(record, value);
+  const LaunchesOfRuns peers{
+      .runs = {.time = Seconds{std::exp(figure.centre)},
+               .launches = figure.nodes,
+               .deviation = LaunchDeviation{deviation_of(figure, launches), std::nullopt}},
+      .launches = figure.nodes * figure.usual_launches,
+      .deviation = figure.between_launches};
   LaunchesOfRuns own{.runs = {.time = Seconds{static_cast<double>(value.seconds)}, .launches = 1},
-                     .launches = std::max(kFewestOfASide, launches_of(record, value))};
+                     .launches = std::max(kFewestOfASide, launches)};
   if (value.deviation > 0.0F)
     own.deviation = LaunchDeviation{value.deviation, value.degrees_of_freedom};
   return shift_between_runs(peers, own).value();
@@ -369,20 +368,29 @@ bool is_beyond(const LaunchShift& shift, double tolerance, ShiftQuantiles& quant
   return interval_of(shift, quantiles).low > std::log1p(tolerance);
 }
 
+/// Asks whether a case of so many launches may be slow whose log time is by so much above its
+/// peers' median: they are the reference, and kDeviations of them its interval.
+Question question_of(double excess, const PeerFigure& figure, int launches, double tolerance) {
+  const double half = kDeviations * deviation_of(figure, launches);
+  return {.log = excess,
+          .interval = Interval{excess - half, excess + half},
+          .tolerance = {.lower = std::nullopt, .upper = tolerance}};
+}
+
 void look_at_times(const FleetRecord& record, const Kind& peers, const FleetNames& names,
                    const FleetOptions& options, FleetNode& node, Findings& findings) {
   std::vector<Question> questions;
   std::vector<const FleetValue*> judged;
   for (const FleetValue& value : record.values) {
     const PeerFigure& figure = peers.figures.at(value.name);
-    if (!(value.seconds > 0.0F) || static_cast<std::size_t>(figure.nodes) < kKindSize) continue;
+    if (!(value.seconds > 0.0F) || !figure.has_median()) continue;
     const double excess = std::log(static_cast<double>(value.seconds)) - figure.centre;
     node.ratios.push_back({value.name, std::exp(excess)});
     if (figure.slower_group) {
       ++node.split_cases;
       continue;
     }
-    questions.push_back(question_of(excess, figure, options.tolerance));
+    questions.push_back(question_of(excess, figure, launches_of(record, value), options.tolerance));
     judged.push_back(&value);
   }
   node.judged_cases = static_cast<int>(questions.size());

@@ -242,10 +242,11 @@ std::optional<FleetRecord> fleet_record_of_columns(RecordDocument document, Flee
       if (!is_first) launches = std::max(launches, std::min(first_launches, count));
       fleet.values.push_back(
           {names.number_of(name, variant.variant), static_cast<float>(time.value), variant.path,
-           has_wrong_data(variant), own->with_health, own->throttled, 0, own->disturbed,
+           has_wrong_data(variant), own->with_health, own->throttled, count, own->disturbed,
            level_change_of(own->times, 2.0 * default_precision(result.definition)).has_value()});
       ++own;
     }
+    if (launches == 0) continue;
     for (std::size_t i = first; i < fleet.values.size(); ++i) fleet.values[i].launches = launches;
   }
   const auto deviations = pooled_deviations(measured);
@@ -340,7 +341,10 @@ FleetRecord fleet_record_of(const Record& record, FleetNames& names) {
                             variant.path, has_wrong_data(variant), variant.health.samples,
                             variant.health.unhealthy_samples, launches, variant.disturbed_samples,
                             variant.level_shift.has_value()});
-      if (const auto& mean = means[place][i]) set_deviation(own.values.back(), mean->deviation);
+      const std::optional<LaunchMean>& mean = means[place][i];
+      if (!mean) continue;
+      if (launches == 0) own.values.back().launches = mean->launches;
+      set_deviation(own.values.back(), mean->deviation);
     }
   }
   return own;

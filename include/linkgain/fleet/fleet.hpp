@@ -113,11 +113,11 @@ struct FleetReport {
 /// and the matrix of links are the same as far as they are known, or without GPUs count and
 /// processor; of these kKindSize or more are compared with their median. A case may be slow where
 /// its log time is above the peers' median by more than the tolerance and by more than kDeviations
-/// times their deviation: 1.4826 times the median absolute deviation, or what launches of one
-/// machine are known to differ by if that is more; a note says what this finds. It is slow where
-/// nothing disturbed it and its 95 % interval, wider where its launches differ by more than its
-/// peers', lies beyond the tolerance. One launch has no interval: beside peers with more it may be
-/// slow at most, beside peers with one each their deviation alone judges it, as a note says. No
+/// times their deviation: 1.4826 times the median absolute deviation, or what as many launches of
+/// one machine are known to differ by if that is more; a note says what this finds. It is slow
+/// where nothing disturbed it and its 95 % interval, wider where its launches differ by more than
+/// its peers', lies beyond the tolerance. One launch has no interval: beside peers with more it may
+/// be slow at most, beside peers with one each their deviation alone judges it, as a note says. No
 /// node is slow by a case in which fewer than two thirds of its peers agree and the others are a
 /// second group: a note says which they are; another one names nodes that are faster by as much as
 /// makes one slow. Of several records of a machine the newest counts, of each program that ran and

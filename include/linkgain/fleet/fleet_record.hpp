@@ -41,7 +41,7 @@ struct FleetValue {
   bool wrong_data = false;
   std::int32_t samples = 0;  ///< whose health is known
   std::int32_t unhealthy_samples = 0;
-  std::int32_t launches = 0;            ///< of its case that a ratio is of; 0: no ratio
+  std::int32_t launches = 0;  ///< of its case that a ratio is of, else of its own; 0: none is known
   std::int32_t disturbed_samples = 0;   ///< taken while others worked
   bool level_changed = false;           ///< within a launch
   float deviation = 0.0F;               ///< between launches, by pooled_deviations(); 0: not known

@@ -48,6 +48,33 @@ inline void slow_down(Record& record, double factor,
   }
 }
 
+/// Gives each case eight launches that differ by this, the last one by this factor, too.
+inline void measure_launches(Record& record, std::uint64_t seed, double last,
+                             double deviation = 0.003) {
+  constexpr int kLaunches = 8;
+  FleetNoise noise(seed);
+  set_launches(record, kLaunches);
+  for (CaseResult& result : record.cases) {
+    for (int variant = 0; variant < std::ssize(result.variants); ++variant) {
+      std::optional<Seconds>& time = result.variants[static_cast<std::size_t>(variant)].time;
+      double logs = 0.0;
+      for (int launch = 0; launch < kLaunches; ++launch) {
+        const double log =
+            deviation * noise.normal() + (launch + 1 == kLaunches ? std::log(last) : 0.0);
+        logs += log;
+        for (std::size_t round = 0; round < kFewestSamples; ++round) {
+          Sample sample;
+          sample.variant = variant;
+          sample.launch = launch;
+          sample.times = {Seconds{time->value * std::exp(log)}};
+          result.samples.push_back(std::move(sample));
+        }
+      }
+      time = Seconds{time->value * std::exp(logs / kLaunches)};
+    }
+  }
+}
+
 /// Returns what a later `linkgain exec` on the same machine leaves.
 inline Record later_program(Record record, const std::string& command) {
   record.started = "2026-11-21T00:00:00Z";

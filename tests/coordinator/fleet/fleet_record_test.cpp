@@ -120,6 +120,30 @@ TEST(FleetRecord, IsTheSameFromColumnsAlone) {
   }
 }
 
+/// Covers a run of one variant that was interrupted in its first launch.
+TEST(FleetRecord, CountsTheLaunchesOfARunWithoutRatios) {
+  FleetNames names;
+  Record record = parse_record(
+      content_of(std::filesystem::path(RESULTS_FOLDER) / "2xH200-default" / "record.json"), "r");
+  ASSERT_GT(record.settings.launches, 1);
+  record.settings.variants.resize(1);
+  record.settings.environment_in_force.resize(1);
+  for (CaseResult& result : record.cases) {
+    result.variants.resize(1);
+    result.ratios.clear();
+    std::erase_if(result.samples,
+                  [](const Sample& each) { return each.variant > 0 || each.launch > 0; });
+  }
+  for (const RunStatus status : {RunStatus::complete, RunStatus::interrupted}) {
+    record.status = status;
+    const FleetRecord read = read_as_file(to_json(record), names);
+    EXPECT_EQ(read.problem, "");
+    for (const FleetValue& value : read.values) {
+      if (value.seconds > 0.0F) EXPECT_EQ(value.launches, 1) << names.all()[value.name].case_name;
+    }
+  }
+}
+
 /// Leaves what linkgain cannot have written to parse_record(), whatever its digest.
 TEST(FleetRecord, ReadsNoColumnsThatDoNotFit) {
   const auto is_read = [](const std::string& column, const std::string& value) {
