@@ -162,7 +162,7 @@ void look_at_run(const FleetRecord& record, Findings& findings) {
   }
   if (record.wrong_path) findings.add(NodeState::other_path, "its own run found a wrong path");
   if (record.status == RunStatus::interrupted) {
-    findings.add(NodeState::ok, "its run was interrupted");
+    findings.add(NodeState::inconclusive, "its run was interrupted");
   } else if (record.is_out_of_time) {
     findings.add(NodeState::inconclusive, "its time budget ended before anything was measured");
   } else if (record.status != RunStatus::complete) {

@@ -17,7 +17,7 @@ namespace linkgain {
 enum class NodeState {
   wrong_data,    ///< some output was wrong
   faulty,        ///< it lacks parts that its peers have, or hardware failed during its run
-  incomplete,    ///< its run lost a job or did not end
+  incomplete,    ///< its run lost a job, did not end, or lacks what was asked for
   missing,       ///< it was expected and gave no record
   unreadable,    ///< its record, or the folder that it is in, cannot be read
   other_path,    ///< messages took another path than on its peers, or than its own run allows
@@ -25,7 +25,7 @@ enum class NodeState {
   unhealthy,     ///< GPUs were throttled by heat, power supply or cable
   odd_machine,   ///< it has other links than its peers, or fewer than others with the same GPUs
   stale,         ///< its newest record is far older than its peers'
-  inconclusive,  ///< it may be slow, lacks cases, or its peers are two groups
+  inconclusive,  ///< it may be slow, was interrupted, lacks cases, or its peers are two groups
   not_judged,    ///< too few machines are like it
   ok,
 };

@@ -111,7 +111,9 @@ TEST_F(FleetFindings, OfNodes) {
 }
 
 TEST_F(FleetFindings, OfWhatRunsSayThemselves) {
-  add("interrupted", [&] { node(1).status = RunStatus::interrupted; });
+  for (const RunStatus status : kValues<RunStatus>) {
+    add(fmt::format("status {}", name_of(status)), [&] { node(1).status = status; });
+  }
   add("runs that did not end, which say why, and one that does not", [&] {
     for (const int number : {1, 2, 3}) node(number).status = RunStatus::job_lost;
     const auto lost = [](const char* text) { return warning_of(WarningCode::job_lost, text); };
