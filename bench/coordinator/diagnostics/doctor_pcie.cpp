@@ -29,12 +29,9 @@ Reading<TrainedLink> trained(const GpuSurvey& gpu, const PcieInfo& pcie) {
   return TrainedLink{generation.value(), width.value()};
 }
 
-Finding judge_generation(const Check& check, const GpuSurvey& gpu, const FindingValue& value) {
-  if (gpu.load.measured()) return check.found(fault::generation_low_at_work, value);
-  const bool idle = !gpu.clock_events.measured() || (gpu.clock_events.value() & kIdle) != 0;
-  if (!idle) return check.found(fault::generation_low, value);
-  return check.not_checkable(value + ": an idle GPU trains its link down (" + gpu.load.reason() +
-                             ")");
+/// Says how much longer it takes with so many lanes: "4x".
+Check::Fill times_of(int width, int most_width) {
+  return {{"times", fmt::format("{:.3g}x", static_cast<double>(most_width) / std::max(1, width))}};
 }
 
 Finding check_link(const GpuSurvey& gpu, const PcieInfo& pcie) {
@@ -43,16 +40,29 @@ Finding check_link(const GpuSurvey& gpu, const PcieInfo& pcie) {
   if (!link.measured()) return check.not_checkable(link.reason());
   const auto [generation, width] = link.value();
   const int most_width = pcie.most_width.value();
-  const FindingValue value =
-      "generation " + number("generation", generation) + " x" + number("lanes", width) + " of " +
-      number("most generation", pcie.most_generation.value()) + " x" +
-      number("most lanes", most_width) + (gpu.load.measured() ? " under load" : "");
-  if (width < most_width) {
-    const bool at_work = gpu.load.measured() && width * 2 < most_width;
-    return check.found(at_work ? fault::lanes_missing_at_work : fault::lanes_missing, value);
+  const FindingValue now = number("generation", generation);
+  const FindingValue most = number("most generation", pcie.most_generation.value());
+  const FindingValue lanes = "x" + number("lanes", width);
+  const FindingValue most_lanes = " x" + number("most lanes", most_width);
+  const bool at_work = gpu.load.measured();
+  const bool is_low = generation < pcie.most_generation.value();
+  const FindingValue value = "generation " + now + " " + lanes + " of " + most + most_lanes +
+                             (at_work ? " under load" : "");
+  const Check::Fill times = times_of(width, most_width);
+  if (at_work && 2 * width < most_width) {
+    return check.found(fault::lanes_missing_at_work, value, times);
   }
-  if (generation < pcie.most_generation.value()) return judge_generation(check, gpu, value);
-  return check.ok(value);
+  if (at_work && is_low) return check.found(fault::generation_low_at_work, value);
+  const std::string unloaded = " (" + (at_work ? "" : gpu.load.reason()) + ")";
+  if (width < most_width && is_low) {
+    return check.found(fault::lanes_missing,
+                       lanes + " of" + most_lanes + "; generation " + now + " of " + most +
+                           ", as of an idle GPU" + unloaded,
+                       times);
+  }
+  if (width < most_width) return check.found(fault::lanes_missing, value, times);
+  return is_low ? check.not_checkable(value + ": an idle GPU trains its link down" + unloaded)
+                : check.ok(value);
 }
 
 /// Says what a virtual machine does not know of its host; empty elsewhere.
@@ -87,9 +97,11 @@ Finding check_path(const Survey& survey, const GpuSurvey& gpu, const TopologyGpu
   const int lanes = slot.most_width.value_or(0);
   const bool is_told = links.pcie.width.value_or(0) < links.pcie.most_width.value_or(0);
   if (lanes > 0 && lanes < path[0].most_width.value_or(0) && !is_told) {
-    return check.found(fault::slot_narrow, "x" + number("slot", lanes) + " of x" +
-                                               number("gpu", path[0].most_width.value()) +
-                                               ": root port or switch " + slot.pci_bus_id);
+    return check.found(fault::slot_narrow,
+                       "x" + number("slot", lanes) + " of x" +
+                           number("gpu", path[0].most_width.value()) + ": root port or switch " +
+                           slot.pci_bus_id,
+                       times_of(lanes, path[0].most_width.value()));
   }
   return check.ok(
       fmt::format("no link narrower than the GPU's up to root port {}", path.back().pci_bus_id));

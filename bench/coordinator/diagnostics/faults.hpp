@@ -275,7 +275,7 @@ inline constexpr Fault copy_slow{
     "copies are slower than links of this rate allow: H200s reach 87 % of theirs",
     "see the other findings on links; repeat it while nothing else works on the GPUs"};
 inline constexpr std::string_view kLanes =
-    "every byte to and from host memory, and PCIe P2P, is slower by that much";
+    "every copy to and from host memory, and by PCIe P2P, takes {times} as long by the lanes alone";
 inline constexpr std::string_view kSlot =
     "use a slot with all lanes (many boards give two cards half each: see the manual), "
     "reseat the card, change the riser";
@@ -288,8 +288,6 @@ inline constexpr std::string_view kHalves =
 inline constexpr std::string_view kFirmware =
     "set the slot's generation in the firmware to automatic, reseat the card, change the "
     "riser";
-inline constexpr Fault generation_low{
-    "pcie-link", warning, "it has a lower generation while the GPU works", kHalves, kFirmware};
 inline constexpr Fault generation_low_at_work{
     "pcie-link", problem,
     "it has a lower generation under --load; an idle GPU trains its link down", kHalves, kFirmware};
@@ -459,11 +457,11 @@ inline constexpr auto kAll = places_of(
     p2p_refused_bridgeless, p2p_refused_unknown, p2p_patched, p2p_forbidden, p2p_left,
     delivery_hangs, delivery_fails, delivery_staged, delivery_interrupted, delivery_unused,
     control_fails, delivery_inconclusive, copy_unmeasured, copy_slow, lanes_missing,
-    lanes_missing_at_work, generation_low, generation_low_at_work, path_narrow, slot_narrow,
-    bar1_small, iommu_translates, acs_redirects, shm_too_small, shm_small, lock_limited,
-    cores_too_few, cores_few, ids_contained, ids_hidden, sysfs_missing, worker_without_nccl,
-    worker_silent, mpirun_missing, mpirun_foreign, mpirun_differs, mpirun_fails, mpirun_host_name,
-    mpirun_silent, driver_too_old, driver_older, nccl_missing, nccl_differs, nccl_bug,
-    variable_forbids, variable_affects, variable_misread, log_of_calls, conf_fault, cuda_affected);
+    lanes_missing_at_work, generation_low_at_work, path_narrow, slot_narrow, bar1_small,
+    iommu_translates, acs_redirects, shm_too_small, shm_small, lock_limited, cores_too_few,
+    cores_few, ids_contained, ids_hidden, sysfs_missing, worker_without_nccl, worker_silent,
+    mpirun_missing, mpirun_foreign, mpirun_differs, mpirun_fails, mpirun_host_name, mpirun_silent,
+    driver_too_old, driver_older, nccl_missing, nccl_differs, nccl_bug, variable_forbids,
+    variable_affects, variable_misread, log_of_calls, conf_fault, cuda_affected);
 
 }  // namespace linkgain::fault

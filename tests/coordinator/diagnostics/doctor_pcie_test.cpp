@@ -33,9 +33,23 @@ TEST(DoctorPcie, LinkNow) {
   expect_finding(with_link(1, 16), "pcie-link", "GPU0", not_checkable, "needs --load");
   Survey busy = with_link(3, 16);
   busy.gpus[0].clock_events = std::uint64_t{0};
-  expect_finding(busy, "pcie-link", "GPU0", warning, "generation 3 x16");
+  expect_finding(busy, "pcie-link", "GPU0", not_checkable, "needs --load");
   expect_finding(with_link(5, 8), "pcie-link", "GPU0", warning, "x8 of 5 x16");
   expect_finding(with_link(5, 1), "pcie-link", "GPU0", warning, "x1 of 5 x16");
+}
+
+/// Counts the lanes alone where the generation may be that of an idle GPU.
+TEST(DoctorPcie, LostLanesOfALinkThatMayBeIdle) {
+  const auto why_of = [](const Survey& survey) {
+    for (const Finding& finding : check_machine(survey)) {
+      if (finding.id == "pcie-link" && finding.subject == "GPU0") return finding.why;
+    }
+    return std::string();
+  };
+  expect_finding(with_link(1, 4), "pcie-link", "GPU0", warning,
+                 "x4 of x16; generation 1 of 5, as of an idle GPU (needs --load)");
+  EXPECT_THAT(why_of(with_link(1, 4)), HasSubstr("4x as long"));
+  EXPECT_THAT(why_of(with_link(5, 12)), HasSubstr("1.33x as long"));
 }
 
 TEST(DoctorPcie, LinkUnderLoad) {
@@ -43,6 +57,7 @@ TEST(DoctorPcie, LinkUnderLoad) {
   expect_finding(loaded_link(3, 16), "pcie-link", "GPU0", problem, "generation 3 x16");
   expect_finding(loaded_link(5, 8), "pcie-link", "GPU0", warning, "x8");
   expect_finding(loaded_link(5, 4), "pcie-link", "GPU0", problem, "x4");
+  expect_finding(loaded_link(3, 8), "pcie-link", "GPU0", problem, "generation 3 x8 of 5 x16");
   Survey survey = loaded_link(5, 16);
   survey.gpus[0].load = Missing{"no load: exit status 2"};
   expect_finding(survey, "pcie-link", "GPU0", not_checkable, "no load: exit status 2");
