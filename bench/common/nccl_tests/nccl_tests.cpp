@@ -194,7 +194,8 @@ Parser::Parser(NcclTestsOptions& options, Texts& texts) {
       ->default_str(fmt::format("{:g}, where it hangs", kUsualTimeout.value))
       ->type_name("N");
   number("-a,--average", texts.time, 0, 3, "Time of rank 0 (0), mean (1), least (2), most (3)");
-  number("-r,--root", options.root, -1, kMost, "Root; -1 for every rank in turn");
+  number("-r,--root", options.root, -1, kMost, "Root; all, or -1, for every rank in turn")
+      ->transform([](const std::string& root) { return root == "all" ? "-1" : root; });
   number("-R,--local_register", options.registration, 0, 2,
          "Plain, registered (1) or symmetric (2) buffers");
   text("-d,--datatype", texts.type, "Type, by nccl-tests' name, or all", "float", "TYPE");

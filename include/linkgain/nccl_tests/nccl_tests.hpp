@@ -65,7 +65,7 @@ struct NcclTestsOptions {
   int checks = 1;                  ///< -c
   int graph_launches = 0;          ///< -G; 0: no graph
   std::optional<Seconds> timeout;  ///< -T, of all that a size takes; 0: none; absent: the usual
-  int root = 0;                    ///< -r; -1: every rank in turn
+  int root = 0;                    ///< -r; -1, or all: every rank in turn
   int registration = 0;            ///< -R: 0 plain, 1 registered, 2 symmetric buffers
   NcclTestsTime time = NcclTestsTime::mean;            ///< -a
   std::optional<DataType> type{DataType::float32};     ///< -d; absent: all

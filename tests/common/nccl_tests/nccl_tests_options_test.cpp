@@ -306,11 +306,14 @@ TEST(NcclTestsCases, AllGoesThroughWhatTheMachineHas) {
 TEST(NcclTestsCases, RootIsOneOfTheRanksOrEachInTurn) {
   const NcclTestsProgram broadcast = program("broadcast_perf");
   const NcclTestsMachine machine{BackendKind::nccl, 3};
-  std::vector<int> roots;
-  for (const NcclTestsCurve& curve : nccl_tests_curves(parse({"-r", "-1"}), broadcast, machine)) {
-    roots.push_back(curve.root);
+  for (const char* every : {"all", "-1"}) {
+    std::vector<int> roots;
+    for (const NcclTestsCurve& curve :
+         nccl_tests_curves(parse({"-r", every}), broadcast, machine)) {
+      roots.push_back(curve.root);
+    }
+    EXPECT_THAT(roots, ElementsAre(0, 1, 2)) << every;
   }
-  EXPECT_THAT(roots, ElementsAre(0, 1, 2));
   EXPECT_EQ(nccl_tests_curves(parse({"-r", "2"}), broadcast, machine).at(0).root, 2);
   EXPECT_THAT(refusal_of([&] {
                 nccl_tests_curves(parse({"-r", "3"}), broadcast, machine);
