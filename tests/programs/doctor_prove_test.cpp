@@ -19,6 +19,7 @@ using testing::HasSubstr;
 /// What the script does in a rung, by its name; in every other one all data arrive.
 using Rungs = std::map<std::string, std::string>;
 
+constexpr const char* kBegun = "echo '{\"begun\":true}'; ";
 constexpr const char* kArrived = "echo '{\"delivery\":{\"outcome\":\"arrived\",\"seen\":\"\"}}'";
 
 std::string line(const std::string& outcome, const std::string& seen) {
@@ -50,7 +51,8 @@ class DoctorProve : public testing::Test {
   /// Makes a worker that speaks for both ranks.
   ProgramRequest request(Rungs rungs, const std::string& scenario = "h200x2") {
     if (!std::filesystem::exists(path("describe.json"))) describe_worker();
-    std::filesystem::copy_file(LINKGAIN, path("linkgain"));
+    std::filesystem::copy_file(LINKGAIN, path("linkgain"),
+                               std::filesystem::copy_options::skip_existing);
     rungs.emplace("all-reduce", log("P2P/CUMEM") + "; " + kArrived);
     rungs.emplace("control", log("SHM/direct/direct") + "; " + kArrived);
     std::string worker = "[ \"$1\" != --describe ] || exec cat '" + path("describe.json").string() +
@@ -164,15 +166,75 @@ TEST_F(DoctorProve, AKernelThatGaveUpHangs) {
 }
 
 TEST_F(DoctorProve, AJobThatSaysNothingIsEndedAndHangs) {
-  Program running(request({{"stores", "exec sleep 600"}}));
+  Program running(request({{"stores", std::string(kBegun) + "exec sleep 600"}}));
   expect(running.finish(60.0), 1, "problem", "hangs: stores of a kernel: no answer within 10 s");
   EXPECT_TRUE(running.processes().empty());
 }
 
+TEST_F(DoctorProve, AJobWhoseGpusAreNotReadyInTimeProvesNothing) {
+  Program running(request({{"stores", "exec sleep 600"}}));
+  expect(running.finish(60.0), 0, "warning", "not proved: stores of a kernel: the GPUs were not");
+  EXPECT_TRUE(running.processes().empty());
+}
+
+/// How a job may end, and what it says of the machine.
+struct JobEnd {
+  std::string script;
+  std::string verdict;
+  std::string words;
+};
+
+TEST_F(DoctorProve, HoweverAJobEndsOnlyWhatItSawOfTheDataIsAVerdict) {
+  const auto says = [](const std::string& words, const std::string& end) {
+    return "echo 'linkgain-bench: " + words + "' >&2; " + end;
+  };
+  const std::string nothing = "not proved";
+  const std::vector<JobEnd> ends{
+      {says("rank 0: CUDA: no kernel image", "exit 3"), nothing, "rank 0: CUDA: no kernel image"},
+      {says("rank 1: CUDA: out of memory", "exit 3"), nothing, "out of memory"},
+      {says("unknown option", "exit 2"), nothing, "unknown option"},
+      {says("rank 1 was ended by SIGKILL", "exit 137"), nothing, "rank 1 was ended by SIGKILL"},
+      {"echo 'libcudart.so: cannot open' >&2; exit 127", nothing, "libcudart.so: cannot open"},
+      {"exec /no/program", nothing, "/no/program"},
+      {"exit 9", nothing, "exit status 9"},
+      {"exit 0", nothing, "exit status 0"},
+      {"echo 'the last word' >&2; kill -KILL $$", nothing, "SIGKILL"},
+      {"kill -SEGV $$", nothing, "SIGSEGV"},
+      {"kill -TERM $$", nothing, "SIGTERM"},
+      {std::string(kArrived) + "; exit 6", nothing, "exit status 6"},
+      {line("not arrived", "7 words") + "; exit 3", "granted but does not deliver", "7 words"},
+      {line("not arrived", "7 words") + "; kill -KILL $$", "granted but does not deliver",
+       "7 words"},
+      {line("gave up", "the flag was 0") + "; exit 6", "hangs", "the flag was 0"}};
+  for (const JobEnd& end : ends) {
+    for (const char* begun : {"", kBegun}) {
+      const Outcome outcome = run_program(request({{"loads", begun + end.script}}));
+      const Json pair = Json::parse(outcome.output)["delivery"]["pairs"].at(0);
+      EXPECT_EQ(pair["verdict"], end.verdict) << begun << end.script;
+      EXPECT_THAT(std::string(pair["steps"].at(2)["seen"]), HasSubstr(end.words));
+      EXPECT_EQ(pair["steps"].size(), 4U) << "the control is the last";
+      EXPECT_EQ(outcome.status, end.verdict == nothing ? 0 : 1) << outcome.error;
+    }
+  }
+}
+
+TEST_F(DoctorProve, AJobThatEndsByItsOwnLimitHangsIfDataWereToGo) {
+  for (const char* end : {"kill -ALRM $$", "exit 142"}) {
+    expect(run_program(request({{"loads", end}})), 0, "warning", "not proved");
+    expect(run_program(request({{"loads", std::string(kBegun) + end}})), 1, "problem", "hangs");
+  }
+}
+
 TEST_F(DoctorProve, AJobThatFailsSaysWhy) {
   const std::string fails = "echo 'linkgain-bench: invalid device context' >&2; exit 3";
-  expect(run_program(request({{"stores", fails}})), 1, "problem",
-         "does not deliver: stores of a kernel: invalid device context");
+  expect(run_program(request({{"stores", fails}})), 0, "warning",
+         "not proved: stores of a kernel: invalid device context");
+}
+
+TEST_F(DoctorProve, AWorkerThatCannotBeStartedProvesNothing) {
+  const std::string breaks = "printf '#!/no/shell\\n' > \"$0\"; ";
+  expect(run_program(request({{"loads", breaks + kArrived}})), 3, "not checkable",
+         "no proof: cannot start");
 }
 
 TEST_F(DoctorProve, WhatFailsWithoutP2pTooIsInconclusive) {
@@ -236,7 +298,10 @@ class ProveRung : public MpiTest {
   }
   static std::string outcome_of(const Outcome& outcome) {
     EXPECT_EQ(outcome.status, 0) << outcome.error;
-    return Json::parse(outcome.output)["delivery"]["outcome"];
+    const Words lines = lines_of(outcome.output);
+    EXPECT_THAT(lines, testing::SizeIs(2));
+    EXPECT_EQ(lines.front(), "{\"begun\":true}");
+    return Json::parse(lines.back())["delivery"]["outcome"];
   }
 };
 

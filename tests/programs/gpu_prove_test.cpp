@@ -96,6 +96,8 @@ TEST_F(ProveOnGpus, TheDoctorSaysWhatTheRungsFound) {
   EXPECT_THAT(kernel.output, testing::HasSubstr("linkgain's all-reduce kernel")) << kernel.output;
   const Outcome loads = with_status(1, prove("hang@0/loads"));
   EXPECT_THAT(loads.output, testing::HasSubstr("hangs: loads")) << loads.output;
+  const Outcome unmapped = with_status(1, prove("unmapped@1/loads"));
+  EXPECT_THAT(unmapped.output, testing::HasSubstr("kernel: CUDA")) << unmapped.output;
   const Outcome all_hang = prove("hang@0");
   EXPECT_THAT(all_hang.output, testing::HasSubstr("inconclusive")) << "the control hangs as well";
 }

@@ -74,10 +74,10 @@ DeliveryVerdict verdict_of(const PairProof& proof, bool nvlink) {
     return !nvlink && stores_over_copies(proof) >= kStaged ? DeliveryVerdict::staged
                                                            : DeliveryVerdict::works;
   }
-  if (proof.rungs.back().state != State::passed || failure->state == State::other_path) {
-    return DeliveryVerdict::not_proved;
-  }
-  return failure->state == State::hung ? DeliveryVerdict::hangs : DeliveryVerdict::not_delivered;
+  if (proof.rungs.back().state != State::passed) return DeliveryVerdict::not_proved;
+  if (failure->state == State::hung) return DeliveryVerdict::hangs;
+  return failure->state == State::not_delivered ? DeliveryVerdict::not_delivered
+                                                : DeliveryVerdict::not_proved;
 }
 
 /// Has those GPUs meet in round r whose places add up to r modulo n-1; the last GPU meets the one

@@ -40,33 +40,37 @@ std::string nccls_word(const PairProof& proof) {
 Finding judge(const Check& check, const PairProof& proof, bool nvlink) {
   const RungResult* const failure = proof.failure();
   const RungResult& control = proof.rungs.back();
+  const std::string nccl = nccls_word(proof);
   switch (verdict_of(proof, nvlink)) {
     case DeliveryVerdict::hangs:
-      return check.found(fault::delivery_hangs, "hangs: " + words_of(*failure) + nccls_word(proof));
+      return check.found(fault::delivery_hangs, "hangs: " + words_of(*failure) + nccl);
     case DeliveryVerdict::not_delivered:
       return check.found(fault::delivery_fails,
-                         "granted but does not deliver: " + words_of(*failure) + nccls_word(proof));
+                         "granted but does not deliver: " + words_of(*failure) + nccl);
     case DeliveryVerdict::staged:
       return check.found(
           fault::delivery_staged,
           FindingValue("staged: stores take ") +
               quantity("stores_over_copies", Unit::count, stores_over_copies(proof), 1) +
-              FindingValue(" times as long as the copy engine"));
+              FindingValue(" times as long as the copy engine" + nccl));
     case DeliveryVerdict::not_proved:
       if (control.state != State::passed) {
         return check.found(
             fault::delivery_inconclusive,
-            fmt::format("inconclusive: {}; {}", words_of(*failure), words_of(control)));
+            fmt::format("inconclusive: {}; {}{}", words_of(*failure), words_of(control), nccl));
       }
-      return check.found(fault::delivery_unused, "not used by NCCL: " + words_of(*failure));
+      if (failure->state == State::failed) {
+        return check.found(fault::delivery_failed, "not proved: " + words_of(*failure) + nccl);
+      }
+      return check.found(fault::delivery_unused, "not used by NCCL: " + words_of(*failure) + nccl);
     case DeliveryVerdict::works:
       break;
   }
   if (control.state != State::passed)
-    return check.found(fault::control_fails, "works; but " + words_of(control));
+    return check.found(fault::control_fails, "works; but " + words_of(control) + nccl);
   return check.ok(fmt::format(
       "works: stores, copies, loads, flags, all-reduce by linkgain and NCCL{}, both ways{}",
-      proof.find(ProofRung::load) == nullptr ? "" : ", also under load", nccls_word(proof)));
+      proof.find(ProofRung::load) == nullptr ? "" : ", also under load", nccl));
 }
 
 /// Says why a pair was not looked at, which is not among the proofs.

@@ -256,6 +256,10 @@ inline constexpr Fault delivery_unused{
     "what goes from GPU to GPU without NCCL arrives; NCCL itself was not seen to use P2P, "
     "so that nothing is proved of it",
     "see the findings nccl-variable and nccl-conf, and NCCL_DEBUG=INFO"};
+inline constexpr Fault delivery_failed{
+    "p2p-delivery", warning, "a step could not run",
+    "the step ended before it could see whether data arrive, which says nothing of the path",
+    "fix what stops the step, then run linkgain doctor --prove again"};
 inline constexpr Fault control_fails{
     "p2p-delivery", warning, "it works, but NCCL without it fails",
     "P2P delivers, and what must do without it fails: variant host, and jobs with "
@@ -456,12 +460,12 @@ inline constexpr auto kAll = places_of(
     p2p_split, p2p_refused_switch, p2p_refused_bridge, p2p_refused_machine, p2p_refused_pcie,
     p2p_refused_bridgeless, p2p_refused_unknown, p2p_patched, p2p_forbidden, p2p_left,
     delivery_hangs, delivery_fails, delivery_staged, delivery_interrupted, delivery_unused,
-    control_fails, delivery_inconclusive, copy_unmeasured, copy_slow, lanes_missing,
-    lanes_missing_at_work, generation_low_at_work, path_narrow, slot_narrow, bar1_small,
-    iommu_translates, acs_redirects, shm_too_small, shm_small, lock_limited, cores_too_few,
-    cores_few, ids_contained, ids_hidden, sysfs_missing, worker_without_nccl, worker_silent,
-    mpirun_missing, mpirun_foreign, mpirun_differs, mpirun_fails, mpirun_host_name, mpirun_silent,
-    driver_too_old, driver_older, nccl_missing, nccl_differs, nccl_bug, variable_forbids,
-    variable_affects, variable_misread, log_of_calls, conf_fault, cuda_affected);
+    delivery_failed, control_fails, delivery_inconclusive, copy_unmeasured, copy_slow,
+    lanes_missing, lanes_missing_at_work, generation_low_at_work, path_narrow, slot_narrow,
+    bar1_small, iommu_translates, acs_redirects, shm_too_small, shm_small, lock_limited,
+    cores_too_few, cores_few, ids_contained, ids_hidden, sysfs_missing, worker_without_nccl,
+    worker_silent, mpirun_missing, mpirun_foreign, mpirun_differs, mpirun_fails, mpirun_host_name,
+    mpirun_silent, driver_too_old, driver_older, nccl_missing, nccl_differs, nccl_bug,
+    variable_forbids, variable_affects, variable_misread, log_of_calls, conf_fault, cuda_affected);
 
 }  // namespace linkgain::fault

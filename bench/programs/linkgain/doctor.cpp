@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -41,8 +42,10 @@ namespace {
 
 using State = RungResult::State;
 
-/// That a job of a rung may take, from its start to its end.
+/// That a job of a rung may take until its GPUs are ready, and from there to its end.
 constexpr Seconds kRungLimit{10.0};
+/// For what a job wrote while others were waited for.
+constexpr Seconds kLateLimit{0.1};
 constexpr std::size_t kLinesLookedAt = 50;
 
 /// Returns an environment with P2P as far as the driver grants it, whatever the user's environment
@@ -79,29 +82,21 @@ class RungJob {
     process_ = std::make_unique<Process>(process_request(request, folder_ / "errors"));
   }
 
+  /// Waits until data are to go, from which on its time counts. Throws Interrupted.
+  void wait_for_begin(const SignalWatch& watch) {
+    while (!has_begun_ && !delivery_.measured() && reads_line(watch)) {
+    }
+    if (has_begun_) deadline_ = Deadline(limit_);
+  }
+
   /// Waits until it has ended or has had its time. Throws Interrupted.
   RungResult result(const SignalWatch& watch) {
-    const Deadline& limit = deadline_;
-    // A launcher may have words of its own before it, and NCCL.
-    Reading<Delivery> delivery;
-    ReadResult line{Transfer::done, {}};
-    std::string said;
-    while (line.outcome == Transfer::done && !delivery.measured() && !limit.passed()) {
-      line = process_->read_line(limit.remaining(), &watch);
-      delivery = delivery_in(line.line);
-      said += line.line + "\n";
+    if (deadline_.remaining().value < kLateLimit.value) deadline_ = Deadline(kLateLimit);
+    while (!delivery_.measured() && reads_line(watch)) {
     }
-    const auto end = process_->wait(limit.remaining(), &watch);
-    if (!end) {
-      return {rung_, State::hung, fmt::format("no answer within {:.0f} s", limit_.value)};
-    }
-    if (end->status != 0 || !delivery.measured()) return {rung_, State::failed, reason(*end)};
-    const auto& [outcome, seen, seconds] = delivery.value();
-    RungResult result = on_its_path(seen);
-    if (outcome == Delivery::Outcome::gave_up) result = {rung_, State::hung, seen};
-    if (outcome == Delivery::Outcome::not_arrived) result = {rung_, State::not_delivered, seen};
-    result.seconds = seconds;
-    result.nccl_says = nccls_diagnosis(said);
+    RungResult result = judge(process_->wait(deadline_.remaining(), &watch));
+    if (delivery_.measured()) result.seconds = delivery_.value().seconds;
+    result.nccl_says = nccls_diagnosis();
     return result;
   }
 
@@ -110,14 +105,45 @@ class RungJob {
     return survey.topology.gpus[static_cast<std::size_t>(place)].cuda_index.value();
   }
 
-  /// Returns the worker's own words, else the last that anybody said.
+  /// Reads a line before the deadline; false where there is none. A launcher may have words of its
+  /// own, and NCCL.
+  bool reads_line(const SignalWatch& watch) {
+    if (deadline_.passed()) return false;
+    const ReadResult line = process_->read_line(deadline_.remaining(), &watch);
+    if (line.line == kBegunLine) has_begun_ = true;
+    delivery_ = delivery_in(line.line);
+    said_ += line.line + "\n";
+    return line.outcome == Transfer::done;
+  }
+
+  /// Says what came of the rung; `end` is absent where the job had to be ended. What the worker saw
+  /// of the data counts however it ended, its own limit as this program's.
+  RungResult judge(const std::optional<ProcessEnd>& end) const {
+    using Outcome = Delivery::Outcome;
+    const Outcome outcome = delivery_.measured() ? delivery_.value().outcome : Outcome::arrived;
+    if (outcome == Outcome::gave_up) return {rung_, State::hung, delivery_.value().seen};
+    if (outcome == Outcome::not_arrived)
+      return {rung_, State::not_delivered, delivery_.value().seen};
+    if (!end || end->signal_number == SIGALRM || end->status == kSignalExitBase + SIGALRM) {
+      if (delivery_.measured()) return {rung_, State::failed, "data arrived, and it did not end"};
+      if (has_begun_)
+        return {rung_, State::hung, fmt::format("no answer within {:.0f} s", limit_.value)};
+      return {rung_, State::failed,
+              fmt::format("the GPUs were not ready within {:.0f} s", kRungLimit.value)};
+    }
+    if (end->status != 0 || !delivery_.measured()) return {rung_, State::failed, reason(*end)};
+    return on_its_path(delivery_.value().seen);
+  }
+
+  /// Returns the worker's own words, else the signal that ended it, else the last that anybody
+  /// said.
   std::string reason(const ProcessEnd& end) const {
     constexpr std::string_view kWorker = "linkgain-bench: ";
     const std::vector<std::string> words = last_words(folder_ / "errors", 0, kLinesLookedAt);
     for (const std::string& line : words) {
       if (line.starts_with(kWorker)) return line.substr(kWorker.size());
     }
-    return words.empty() ? how_it_ended(end) : words.back();
+    return words.empty() || end.signal_number ? how_it_ended(end) : words.back();
   }
 
   /// Passes the rung where NCCL's log shows the connections that it is about, and no others.
@@ -138,9 +164,9 @@ class RungJob {
   }
 
   /// Reads what NCCL from 2.31 on says of P2P where it is asked to diagnose it; empty of others.
-  std::string nccls_diagnosis(const std::string& output) const {
+  std::string nccls_diagnosis() const {
     std::vector<std::string> texts = read_log_files(folder_, "nccl.");
-    texts.push_back(output);
+    texts.push_back(said_);
     texts.push_back(read_regular_file(folder_ / "errors").value_or(""));
     std::set<std::string> lines;
     for (const std::string& text : texts) {
@@ -151,8 +177,11 @@ class RungJob {
 
   ProofRung rung_;
   std::filesystem::path folder_;
-  Seconds limit_;
-  Deadline deadline_{limit_};
+  Seconds limit_;  ///< from the time on when data are to go
+  Deadline deadline_{kRungLimit};
+  bool has_begun_ = false;
+  Reading<Delivery> delivery_;
+  std::string said_;
   NcclLogFiles nccl_logs_{folder_, "nccl.", (folder_ / "nccl.%h.%p").string()};
   std::unique_ptr<Process> process_;
 };
@@ -198,8 +227,8 @@ void note(ProofNotes& notes, const std::string& step, bool& is_told) {
 
 /// Carries out `linkgain doctor --prove`: climbs the rungs between all pairs of GPUs by jobs of two
 /// linkgain-bench, several pairs at a time, and puts what came of it into `survey`, whose worker
-/// was asked before. A job that hangs is ended after 10 s, that under load so long after its time;
-/// it is left out where that is 0. Throws Interrupted.
+/// was asked before. A job that hangs is ended 10 s after its GPUs are ready, that under load so
+/// long after its time; it is left out where that is 0. Throws Interrupted.
 void survey_delivery(Survey& survey, Seconds load_time, const Environment& environment,
                      const SignalWatch& watch) {
   ProofNotes notes(environment);
@@ -216,6 +245,7 @@ void survey_delivery(Survey& survey, Seconds load_time, const Environment& envir
       const auto own = folder.path() / fmt::to_string(jobs_started++);
       jobs.push_back(std::make_unique<RungJob>(rung, pair, survey, load_time, own));
     }
+    for (const auto& job : jobs) job->wait_for_begin(watch);
     std::vector<RungResult> results;
     for (const auto& job : jobs) results.push_back(job->result(watch));
     return results;

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <string_view>
 #include <variant>
 
 #include "linkgain/backends/registry.hpp"
@@ -61,7 +63,7 @@ OperationMaker operation_maker(Session& session, const WorkerOptions& options) {
   };
 }
 
-/// Whoever started this waits no longer than 10 s.
+/// Whoever started this waits no longer than 10 s, until the GPUs are ready and again from there.
 constexpr unsigned kMostSeconds = 12;
 constexpr Seconds kShortSample{1e-4};
 
@@ -126,6 +128,12 @@ Delivery prove_all_reduce(Watchdog& watchdog, const WorkerOptions& options) {
 
 bool is_all_reduce(ProofRung rung) {
   return rung == ProofRung::all_reduce || rung == ProofRung::control;
+}
+
+/// Tells now, not when this rank ends.
+void tell(std::string_view line) {
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
 }
 
 }  // namespace
@@ -218,13 +226,25 @@ void prove_mode(Watchdog& watchdog, const WorkerOptions& options) {
     throw UsageError("--prove is between two ranks, each with a GPU",
                      "mpirun -np 2 linkgain-bench --prove stores --gpus 0,1");
   }
-  ::alarm(kMostSeconds + static_cast<unsigned>(options.load_time.value));
+  ::alarm(kMostSeconds);
+  const auto begin = [&] {
+    session.barrier();
+    ::alarm(kMostSeconds + static_cast<unsigned>(options.load_time.value));
+    if (session.is_root()) tell(kBegunLine);
+  };
   const ProofRung rung = options.rung.value();
-  const Delivery delivery =
-      is_all_reduce(rung)
-          ? prove_all_reduce(watchdog, options)
-          : prove_peer_access(session, {rung, options.gpus, options.load_time}, fault_of(rung));
-  if (session.is_root()) fmt::print("{}\n", to_json_line(delivery));
+  try {
+    // NCCL connects GPUs by P2P as it starts: the steps below it have shown that these are ready.
+    if (is_all_reduce(rung)) begin();
+    const Delivery delivery =
+        is_all_reduce(rung) ? prove_all_reduce(watchdog, options)
+                            : prove_peer_access(session, {rung, options.gpus, options.load_time},
+                                                fault_of(rung), begin);
+    if (session.is_root()) tell(to_json_line(delivery));
+  } catch (const PeerAccessError& error) {
+    tell(to_json_line({Delivery::Outcome::not_arrived, error.what()}));
+    throw;
+  }
 }
 
 }  // namespace linkgain

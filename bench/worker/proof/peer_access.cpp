@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -61,6 +63,15 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// Tells whether CUDA reports so that memory of the other GPU cannot be opened or reached. Others
+/// are those of a worker that cannot run: no code for this GPU, no memory left.
+bool is_of_access(cudaError_t code) {
+  constexpr std::array kOfAccess{cudaErrorPeerAccessUnsupported, cudaErrorMapBufferObjectFailed,
+                                 cudaErrorNvlinkUncorrectable, cudaErrorIllegalAddress,
+                                 cudaErrorLaunchFailure};
+  return std::ranges::find(kOfAccess, code) != kOfAccess.end();
 }
 
 /// Returns an integer that a rank adds in a round, so small that sums are exact.
@@ -194,14 +205,16 @@ class KernelSums {
 /// orders of it.
 class Prover {
  public:
-  /// Makes memory for the proof; the inbox begins with zeros. Every rank must call it.
-  Prover(Session& session, const std::optional<Fault>& fault)
+  /// Makes memory for the proof, and opens the other rank's when it has called `begin`; the inbox
+  /// begins with zeros. Every rank must call it.
+  Prover(Session& session, const std::optional<Fault>& fault, const std::function<void()>& begin)
       : session_(session),
         fault_(fault && fault->rank == session.rank() ? fault : std::nullopt),
         source_(kWritten),
         inbox_(kWritten) {
     gpu::enqueue_fill(inbox_.data(), 0, kWritten, stream_);
     stream_.synchronize();
+    begin();
     peer_ = open_peer(session, inbox_);
   }
 
@@ -394,7 +407,10 @@ class Prover {
     stream_.synchronize();
     seconds_ = seconds_since(begin);
   }
-  void* target() const { return has(Fault::Kind::own_window) ? inbox_.data() : peer_->data(); }
+  void* target() const {
+    if (has(Fault::Kind::unmapped)) return nullptr;
+    return has(Fault::Kind::own_window) ? inbox_.data() : peer_->data();
+  }
 
   void hang_if_told() const {
     while (has(Fault::Kind::hang)) ::pause();
@@ -460,10 +476,9 @@ class Prover {
 }  // namespace
 
 Delivery prove_peer_access(Session& session, const PeerRung& rung,
-                           const std::optional<Fault>& fault) {
+                           const std::optional<Fault>& fault, const std::function<void()>& begin) {
   take_device(session, rung.gpus);
-  Prover prover(session, fault);
-  const auto climb = [&] {
+  const auto climb = [&](Prover& prover) {
     switch (rung.rung) {
       case ProofRung::stores:
         return prover.write(false);
@@ -483,9 +498,15 @@ Delivery prove_peer_access(Session& session, const PeerRung& rung,
     }
     throw std::logic_error("a rung of NCCL's");
   };
-  const Delivery delivery = climb();
-  prover.close();
-  return delivery;
+  try {
+    Prover prover(session, fault, begin);
+    const Delivery delivery = climb(prover);
+    prover.close();
+    return delivery;
+  } catch (const gpu::CudaError& error) {
+    if (is_of_access(error.code())) throw PeerAccessError(error.what(), error.advice());
+    throw;
+  }
 }
 
 }  // namespace linkgain

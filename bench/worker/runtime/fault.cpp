@@ -40,7 +40,8 @@ constexpr std::array kKinds{std::pair{"corrupt", Fault::Kind::corrupt},
                             std::pair{"stop", Fault::Kind::stop},
                             std::pair{"garbage", Fault::Kind::garbage},
                             std::pair{"drop", Fault::Kind::drop},
-                            std::pair{"own-window", Fault::Kind::own_window}};
+                            std::pair{"own-window", Fault::Kind::own_window},
+                            std::pair{"unmapped", Fault::Kind::unmapped}};
 
 constexpr std::array kPlaces{std::pair{"launch", Fault::Place::launch},
                              std::pair{"start", Fault::Place::start},

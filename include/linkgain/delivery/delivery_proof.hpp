@@ -22,8 +22,8 @@ struct RungResult {
   enum class State {
     passed,
     not_delivered,  ///< data did not arrive, or not as they were sent
-    hung,           ///< a kernel gave up waiting, or the job said nothing until its time was up
-    failed,         ///< the job ended with an error
+    hung,           ///< a kernel gave up waiting, or no data had come when the job's time was up
+    failed,         ///< the job could not run or was ended: that shows nothing of the path
     other_path,     ///< NCCL's data were right, but did not take the path that the rung is about
   };
   ProofRung rung = ProofRung::stores;
@@ -60,7 +60,7 @@ enum class DeliveryVerdict {
   not_delivered,  ///< granted, but data do not arrive, or not as they were sent
   staged,         ///< data arrive, but "P2P" goes through the host's memory
   hangs,          ///< whoever waits for data waits for ever
-  not_proved,     ///< NCCL was not seen to use it, or fails without it, too
+  not_proved,     ///< a step could not run, NCCL was not seen to use it, or fails without it, too
 };
 
 template <>

@@ -32,6 +32,10 @@ inline constexpr auto kNames<ProofRung> = names<ProofRung>("step",
                                                             {ProofRung::load, "load"},
                                                             {ProofRung::control, "control"}});
 
+/// The line that a worker prints when both ranks have their GPUs and data are to go from one to the
+/// other: what comes before it says nothing of them.
+inline constexpr std::string_view kBegunLine = "{\"begun\":true}";
+
 /// What the ranks of a rung saw.
 struct Delivery {
   enum class Outcome {
@@ -51,7 +55,7 @@ inline constexpr auto kNames<Delivery::Outcome> =
                                          {Delivery::Outcome::not_arrived, "not arrived"},
                                          {Delivery::Outcome::gave_up, "gave up"}});
 
-/// Returns the line that `linkgain-bench --prove STEP` prints, without its end.
+/// Returns the line that `linkgain-bench --prove STEP` prints last, without its end.
 std::string to_json_line(const Delivery& delivery);
 
 /// Reads that line. Missing if it is none.

@@ -29,8 +29,8 @@ enum class Spoil {
 /// `garbage` has rank 0 answer with what is no reply: at a place, which is `batch` unless another
 /// one is named, of the N-th timed batch (1 is the first, calibration not counted). Of what
 /// `--prove` writes into the other GPU's memory: `drop` writes nothing, `stale` only the first
-/// data, `own-window` writes into the rank's own memory, and `hang` stops before; on every rung, or
-/// on the one that is named as a place.
+/// data, `own-window` writes into the rank's own memory, `unmapped` where no memory is, and `hang`
+/// stops before; on every rung, or on the one that is named as a place.
 struct Fault {
   enum class Kind {
     corrupt,
@@ -46,6 +46,7 @@ struct Fault {
     garbage,
     drop,
     own_window,
+    unmapped,
   };
   enum class Place {
     launch,     ///< before MPI starts

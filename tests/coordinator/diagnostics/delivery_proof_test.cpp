@@ -52,17 +52,37 @@ TEST(DeliveryProof, TheRungThatFailsIsNamed) {
       {ProofRung::loads, "loads of a kernel: was seen"},
       {ProofRung::flags, "flags between kernels: was seen"},
       {ProofRung::kernels, "linkgain's all-reduce kernel: was seen"},
-      {ProofRung::all_reduce, "NCCL's all-reduce: was seen"}};
+      {ProofRung::all_reduce, "NCCL's all-reduce: was seen"},
+      {ProofRung::load, "under load: was seen"}};
+  const auto climbed_with = [](ProofRung rung, State state, State control = State::passed) {
+    return climbed(rung, state, control, healthy_survey(), true);
+  };
   for (const auto& [rung, words] : rungs) {
-    for (const State state : {State::not_delivered, State::failed}) {
-      expect_finding(climbed(rung, state), kCheck, kPair, problem,
-                     "granted but does not deliver: " + words);
+    expect_finding(climbed_with(rung, State::not_delivered), kCheck, kPair, problem,
+                   "granted but does not deliver: " + words);
+    expect_finding(climbed_with(rung, State::hung), kCheck, kPair, problem, "hangs: " + words);
+    expect_finding(climbed_with(rung, State::failed), kCheck, kPair, warning,
+                   "not proved: " + words);
+    for (const State state : {State::not_delivered, State::hung, State::failed}) {
+      for (const State control : {State::not_delivered, State::failed, State::hung}) {
+        expect_finding(climbed_with(rung, state, control), kCheck, kPair, warning,
+                       "inconclusive: " + words + "; NCCL without P2P: was seen");
+      }
     }
-    expect_finding(climbed(rung, State::hung), kCheck, kPair, problem, "hangs: " + words);
-    for (const State control : {State::not_delivered, State::failed, State::hung}) {
-      expect_finding(climbed(rung, State::hung, control), kCheck, kPair, warning,
-                     "inconclusive: " + words + "; NCCL without P2P: was seen");
-    }
+  }
+}
+
+TEST(DeliveryProof, OnlyWhatWasSeenOfTheDataIsAVerdictOnThePath) {
+  for (const ProofRung rung : kValues<ProofRung>) {
+    if (rung == ProofRung::control) continue;
+    const auto verdict = [&](State state) {
+      return verdict_of({{0, 1}, {{rung, state, "seen"}, {ProofRung::control, State::passed, ""}}},
+                        false);
+    };
+    EXPECT_EQ(verdict(State::failed), DeliveryVerdict::not_proved) << name_of(rung);
+    EXPECT_EQ(verdict(State::other_path), DeliveryVerdict::not_proved) << name_of(rung);
+    EXPECT_EQ(verdict(State::not_delivered), DeliveryVerdict::not_delivered) << name_of(rung);
+    EXPECT_EQ(verdict(State::hung), DeliveryVerdict::hangs) << name_of(rung);
   }
 }
 
@@ -93,9 +113,25 @@ TEST(DeliveryProof, StoresThatAreManyTimesSlowerThanCopiesOverPcieGoThroughTheHo
 }
 
 TEST(DeliveryProof, NcclsOwnDiagnosisStandsBesideOurs) {
-  Survey survey = climbed(ProofRung::stores, State::passed);
-  survey.proofs->at(0).rungs.at(5).nccl_says = "[FAIL] no peer read";
-  expect_finding(survey, kCheck, kPair, ok, "NCCL's own diagnosis: [FAIL] no peer read");
+  const auto expect_beside = [](Survey survey, CheckVerdict verdict, const std::string& ours) {
+    survey.proofs->at(0).rungs.at(5).nccl_says = "[FAIL] no peer read";
+    expect_finding(survey, kCheck, kPair, verdict, ours);
+    expect_finding(survey, kCheck, kPair, verdict, "; NCCL's own diagnosis: [FAIL] no peer read");
+  };
+  expect_beside(climbed(ProofRung::stores, State::passed), ok, "works");
+  expect_beside(climbed(ProofRung::stores, State::passed, State::failed), warning, "works; but");
+  for (const auto& [state, ours] : std::vector<std::pair<State, std::string>>{
+           {State::not_delivered, "granted but"}, {State::hung, "hangs"}}) {
+    expect_beside(climbed(ProofRung::all_reduce, state), problem, ours);
+    expect_beside(climbed(ProofRung::all_reduce, state, State::failed), warning, "inconclusive");
+  }
+  expect_beside(climbed(ProofRung::all_reduce, State::failed), warning, "not proved");
+  expect_beside(climbed(ProofRung::all_reduce, State::other_path), warning, "not used");
+  Survey staged = climbed(ProofRung::stores, State::passed);
+  for (TopologyPair& pair : staged.topology.pairs) pair.nvlinks = 0;
+  staged.proofs->at(0).rungs.at(0).seconds = 0.030;
+  staged.proofs->at(0).rungs.at(1).seconds = 0.002;
+  expect_beside(staged, warning, "stores take 15.0 times");
 }
 
 TEST(DeliveryProof, AnEarlierProofThatDidNotEndIsNamed) {

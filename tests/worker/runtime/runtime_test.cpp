@@ -108,6 +108,7 @@ TEST(Fault, HasKindRankAndBatch) {
   expect_fault("hang@12:100", Fault::Kind::hang, 12, 100);
   expect_fault("drop@0", Fault::Kind::drop, 0, 1);
   expect_fault("own-window@1", Fault::Kind::own_window, 1, 1);
+  expect_fault("unmapped@1", Fault::Kind::unmapped, 1, 1);
 }
 
 TEST(Fault, HasAPlace) {
