@@ -69,7 +69,7 @@ inline constexpr std::array kLibraries{
     Library{"compare", "coordinator", "html machines"},
     Library{"baseline", "coordinator", "html machines"},
     Library{"fleet", "coordinator", "html machines"},
-    Library{"delivery", "coordinator", "telemetry"},
+    Library{"delivery", "coordinator", "jobs"},
     Library{"diagnostics", "coordinator", "telemetry tables process delivery"},
     Library{"formats", "coordinator", "report diagnostics"},
     Library{"linkgain", "programs",
