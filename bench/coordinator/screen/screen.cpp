@@ -196,14 +196,15 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
   while (may_fit && !notes.empty() && lines() > kMostScreenLines) notes.pop_back();
   const std::size_t used = lines();
   std::size_t room = kMostScreenLines - std::min(kMostScreenLines, used);
-  if (room > 1 && !plot.empty()) {
+  // Some rows make room for warnings, and the plot for many.
+  const bool has_few_rows = !is_program && answer.rows.size() <= kFewRows;
+  const std::span<const Warning> all = summary.record.warnings;
+  const std::size_t untold = std::min(kMostWarnings, all.size() - std::min(told, all.size()));
+  if (!plot.empty() && room > (has_few_rows ? 1 : untold)) {
     text += plot;
     --room;
   }
-  // Some rows make room for warnings.
-  const bool has_few_rows = !is_program && answer.rows.size() <= kFewRows;
   const std::size_t warnings = has_few_rows ? std::min(kMostWarnings, room) : kMostWarnings;
-  const std::span<const Warning> all = summary.record.warnings;
   text += fmt::format("{}", fmt::join(notes, "")) +
           warning_lines(all.subspan(std::min(told, all.size())), warnings, style);
   text += footer + "\n" + end;
