@@ -46,7 +46,7 @@ constexpr const char* kReportFooter =
     "  linkgain report                                    the latest run in results/\n"
     "  linkgain report record.json --format csv > run.csv\n"
     "  linkgain report --card                             for an issue or a forum\n"
-    "  linkgain report --format svg -o answer.svg         a picture for a README\n"
+    "  linkgain report -o answer.svg                      a picture for a README\n"
     "  linkgain report before.json after.json --format html > runs.html";
 
 struct ReportOptions {
@@ -68,7 +68,14 @@ void declare(CommandLine& line, ReportOptions& options) {
   add_format(line, "REPORT", std::array{table, markdown, csv, json, screen, card, html, svg},
              options.format, {json, card});
   line.app.get_option("--format")->default_str("table on a terminal, else md");
-  add_file(line, "-o,--output", options.output, "Write the page or picture to this file");
+  add_file(line, "-o,--output", options.output,
+           "Write the page or picture to this file; FILE.html and FILE.svg need no --format");
+  line.deferred.then([&options, usual = options.format, given = line.app.get_option("--format")] {
+    const std::string ending = options.output ? options.output->extension().string() : "";
+    if (given->count() > 0 || options.format != usual) return;
+    if (ending == ".html") options.format = html;
+    if (ending == ".svg") options.format = svg;
+  });
   add_no_color(line, options.color);
   line.app.add_flag_callback(
       "--no-pager", [&options] { options.pager = false; },

@@ -24,6 +24,12 @@ TEST(CommandLine, OfReport) {
   EXPECT_EQ(report_with({"r", "--json"}).format, ReportFormat::json);
   EXPECT_EQ(report_with({"r", "--card"}).format, ReportFormat::card);
   EXPECT_EQ(report_with({"r", "--format", "card"}).format, ReportFormat::card);
+  EXPECT_EQ(report_with({"r", "-o", "a.svg"}).format, ReportFormat::svg) << "by its ending";
+  EXPECT_EQ(report_with({"r", "-o", "a.html"}).format, ReportFormat::html);
+  EXPECT_EQ(report_with({"r", "-o", "a"}).format, ReportFormat::markdown);
+  EXPECT_EQ(report_with({"r", "-o", "a.svg", "--format", "html"}).format, ReportFormat::html);
+  EXPECT_EQ(report_with({"r", "-o", "a.svg", "--format", "md"}).format, ReportFormat::markdown);
+  EXPECT_EQ(report_with({"r", "-o", "a.svg", "--card"}).format, ReportFormat::card);
   for (const char* format : {"google-benchmark", "nccl-tests", "nccl-tests-json"}) {
     EXPECT_NE(test::refusal({"report", "r", "--format", format}), "accepted");
   }
