@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <cstddef>
+#include <exception>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -38,6 +39,22 @@ Environment environment_for(ProofRung rung) {
   return environment;
 }
 
+LaunchRequest request_for(ProofRung rung, int first, int second, Seconds load_time,
+                          const NcclLogFiles& logs) {
+  LaunchRequest request;
+  request.launcher = "local";
+  request.worker = worker_path();
+  request.worker_arguments = {"--prove", std::string(name_of(rung)), "--gpus",
+                              fmt::format("{},{}", first, second)};
+  if (rung == ProofRung::load) {
+    request.worker_arguments.insert(request.worker_arguments.end(),
+                                    {"--load", fmt::format("{}s", load_time.value)});
+  }
+  request.variant_environment = environment_for(rung);
+  request.variant_environment.merge(log_variables(logs));
+  return request;
+}
+
 }  // namespace
 
 RungJob::RungJob(ProofRung rung, int first, int second, Seconds load_time,
@@ -47,20 +64,14 @@ RungJob::RungJob(ProofRung rung, int first, int second, Seconds load_time,
       limit_(kRungLimit),
       deadline_(kRungLimit),
       nccl_logs_{folder_, "nccl.", (folder_ / "nccl.%h.%p").string()} {
-  std::filesystem::create_directory(folder_);
-  LaunchRequest request;
-  request.launcher = "local";
-  request.worker = worker_path();
-  request.worker_arguments = {"--prove", std::string(name_of(rung)), "--gpus",
-                              fmt::format("{},{}", first, second)};
-  if (rung == ProofRung::load) {
-    limit_.value += load_time.value;
-    request.worker_arguments.insert(request.worker_arguments.end(),
-                                    {"--load", fmt::format("{}s", load_time.value)});
+  if (rung == ProofRung::load) limit_.value += load_time.value;
+  try {
+    std::filesystem::create_directory(folder_);
+    process_ = std::make_unique<Process>(process_request(
+        request_for(rung, first, second, load_time, nccl_logs_), folder_ / "errors"));
+  } catch (const std::exception& error) {
+    failure_ = error.what();
   }
-  request.variant_environment = environment_for(rung);
-  request.variant_environment.merge(log_variables(nccl_logs_));
-  process_ = std::make_unique<Process>(process_request(request, folder_ / "errors"));
 }
 
 void RungJob::wait_for_begin(const SignalWatch& watch) {
@@ -70,6 +81,7 @@ void RungJob::wait_for_begin(const SignalWatch& watch) {
 }
 
 RungResult RungJob::result(const SignalWatch& watch) {
+  if (!process_) return {rung_, State::failed, failure_};
   if (deadline_.remaining().value < kLateLimit.value) deadline_ = Deadline(kLateLimit);
   while (!delivery_.measured() && reads_line(watch)) {
   }
@@ -82,7 +94,7 @@ RungResult RungJob::result(const SignalWatch& watch) {
 /// Reads a line before the deadline; false where there is none. A launcher may have words of its
 /// own, and NCCL.
 bool RungJob::reads_line(const SignalWatch& watch) {
-  if (deadline_.passed()) return false;
+  if (!process_ || deadline_.passed()) return false;
   const ReadResult line = process_->read_line(deadline_.remaining(), &watch);
   if (line.line == kBegunLine) has_begun_ = true;
   delivery_ = delivery_in(line.line);

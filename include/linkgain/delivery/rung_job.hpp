@@ -15,7 +15,7 @@ namespace linkgain {
 class RungJob {
  public:
   /// Starts the job between two CUDA devices; `folder` is its own. Under load it works for that
-  /// long. Throws MachineError where it cannot be started.
+  /// long. That it could not be started is its result.
   RungJob(ProofRung rung, int first, int second, Seconds load_time, std::filesystem::path folder);
 
   /// Waits until data are to go, from which on its time counts. Throws Interrupted.
@@ -39,7 +39,8 @@ class RungJob {
   Reading<Delivery> delivery_;
   std::string said_;
   NcclLogFiles nccl_logs_;
-  std::unique_ptr<Process> process_;
+  std::unique_ptr<Process> process_;  ///< null where it could not be started
+  std::string failure_;               ///< and why
 };
 
 }  // namespace linkgain
