@@ -266,6 +266,16 @@ TEST_F(DoctorProve, OfEightGpusFourPairsAreProvedAtATime) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_THAT(climbed.at(i), testing::StartsWith("stores "));
 }
 
+TEST_F(DoctorProve, APairThatHangsTakesNothingFromThoseBesideIt) {
+  const std::string hangs = std::string(kBegun) + "[ \"$4\" != 0,7 ] || exec sleep 600; ";
+  const Outcome outcome =
+      with_status(1, run_program(request({{"stores", hangs + kArrived}}, "h200x8")));
+  for (const Json& pair : Json::parse(outcome.output)["delivery"]["pairs"]) {
+    const bool hung = pair["gpus"] == Json({"GPU0", "GPU7"});
+    EXPECT_EQ(pair["verdict"], hung ? "hangs" : "works") << pair.dump();
+  }
+}
+
 TEST_F(DoctorProve, SaysThatThereIsNoWorkerWithNccl) {
   describe_worker(false);
   expect(run_program(request({})), 3, "not checkable", "built without CUDA and NCCL");
