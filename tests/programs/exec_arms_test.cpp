@@ -153,21 +153,27 @@ TEST_F(ExecPresetsOnMocks, ReadSglang) {
   expect_serving_metrics();
 }
 
-TEST_F(ExecPresetsOnMocks, ReadLlamaBench) {
+TEST_F(ExecPresetsOnMocks, ReadLlamaBatchedBench) {
   write_script(
-      "llama-bench",
-      "#!/bin/sh\ncase \"$GGML_CUDA_P2P $*\" in\n"
-      "  *layer*) pp='1200.00 ± 9.00' tg='60.00 ± 0.40';;\n"
-      "  1*tensor*) pp='2368.80 ± 93.24' tg='131.42 ± 0.59';;\n"
-      "  *) pp='1184.40 ± 41.00' tg='65.71 ± 0.50';;\nesac\n"
-      "echo '| model                |       size |   backend | ngl |   test |        t/s |'\n"
-      "echo \"| llama 7B mostly Q4_0 |   3.56 GiB |      CUDA |  -1 |  pp512 | $pp |\"\n"
-      "echo \"| llama 7B mostly Q4_0 |   3.56 GiB |      CUDA |  -1 |  tg128 | $tg |\"\n");
-  with_status(0, run_preset({"llama.cpp", "model.gguf"}));
-  EXPECT_NEAR(ratio_of("exec/tokens/higher"), 2.0, 1e-6);
-  EXPECT_NEAR(ratio_of("exec/prompt/higher"), 2.0, 1e-6);
+      "llama-batched-bench",
+      "#!/bin/sh\necho \"asked: $*\"\ncase \"$GGML_CUDA_P2P $*\" in\n"
+      "  *layer*) tpp=0.467620 spp=8759.2 ttg=7.007368 stg=1141.7;;\n"
+      "  1*tensor*) tpp=0.233810 spp=17518.5 ttg=3.503684 stg=2283.3;;\n"
+      "  *) tpp=0.467620 spp=8759.2 ttg=5.255526 stg=1522.2;;\nesac\n"
+      "echo \"{\\\"n_kv_max\\\": 12288, \\\"n_batch\\\": 2048, \\\"n_ubatch\\\": 512, "
+      "\\\"flash_attn\\\": -1, \\\"is_pp_shared\\\": 0, \\\"n_gpu_layers\\\": 999, "
+      "\\\"n_threads\\\": 8, \\\"n_threads_batch\\\": 8, \\\"pp\\\": 512, \\\"tg\\\": 1000, "
+      "\\\"pl\\\": 8, \\\"n_kv\\\": 12096, \\\"t_pp\\\": $tpp, \\\"speed_pp\\\": $spp, "
+      "\\\"t_tg\\\": $ttg, \\\"speed_tg\\\": $stg, \\\"t\\\": 3.737494, "
+      "\\\"speed\\\": 68.495094}\"\n");
+  with_status(0, run_preset({"llama.cpp", "my model.gguf"}));
+  EXPECT_NEAR(ratio_of("exec/tokens/higher"), 2283.3 / 1522.2, 1e-6);
+  EXPECT_NEAR(ratio_of("exec/ttft"), 2.0, 1e-6);
+  EXPECT_NEAR(ratio_of("exec/tpot"), 5.255526 / 3.503684, 1e-6);
   EXPECT_NEAR(case_named("exec/tokens/higher").at("ratios").at(1).at("ratio").get<double>(),
-              131.42 / 60.0, 1e-6);
+              2283.3 / 1141.7, 1e-6);
+  EXPECT_THAT(log("peer-1"), HasSubstr("asked: -m my model.gguf -ngl 999 -npl 8 -c 12288 "));
+  EXPECT_THAT(log("layer-1"), HasSubstr(" jsonl -sm layer\n"));
 }
 
 }  // namespace

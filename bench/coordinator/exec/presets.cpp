@@ -66,19 +66,23 @@ const std::array kPresets{
            .metrics = kServingMetrics,
            .higher_is_better = {"tokens"},
            .units = kServingUnits},
-    // https://github.com/ggml-org/llama.cpp/blob/master/tools/llama-bench/README.md and
+    // https://github.com/ggml-org/llama.cpp/blob/master/tools/batched-bench/README.md and
     // docs/multi-gpu.md: mode tensor sums over the GPUs in each layer, mode layer hands on one
-    // result. llama-bench has no server; of the prompt it gives the rate, not the time.
+    // result. llama-batched-bench has no server; it takes prompts and answers of all requests at
+    // once. An answer has 1000 tokens, so that its time in seconds is that of a token in ms.
     Preset{
         .engine = "llama.cpp",
         .server = "",
         .ready = "",
-        .client = "llama-bench -m {MODEL} -p 512 -n 128 {args}",
+        .client = "sh -c 'exec llama-batched-bench -m \"$0\" -ngl 999 -npl {LOAD} "
+                  "-c $(({LOAD} * 1536)) -npp 512 -ntg 1000 --output-format jsonl \"$@\"' "
+                  "{MODEL} {args}",
         .variants = {"peer:GGML_CUDA_P2P=1", "staged:host,-GGML_CUDA_P2P", "layer:GGML_CUDA_P2P=1"},
         .arguments = {"peer:-sm tensor", "staged:-sm tensor", "host:-sm tensor", "layer:-sm layer"},
-        .metrics = {R"(tokens=tg ?128 +\| +([0-9.]+) ±)", R"(prompt=pp ?512 +\| +([0-9.]+) ±)"},
-        .higher_is_better = {"tokens,prompt"},
-        .units = {"tokens=tok/s", "prompt=tok/s"}}};
+        .metrics = {R"re(tokens="speed_tg": ([0-9.]+))re", R"re(ttft="t_pp": ([0-9.]+))re",
+                    R"re(tpot="t_tg": ([0-9.]+))re"},
+        .higher_is_better = {"tokens"},
+        .units = {"tokens=tok/s", "ttft=s", "tpot=ms"}}};
 
 const Preset& preset_of(const std::string& engine) {
   const auto* const found = std::ranges::find(kPresets, engine, &Preset::engine);

@@ -20,7 +20,9 @@ struct EngineLine {
 };
 
 /// From vllm/distributed/device_communicators (cuda_communicator.py, custom_all_reduce.py, which
-/// SGLang has, too, and pynccl.py) and ggml/src/ggml-cuda.
+/// SGLang has, too, and pynccl.py), sglang/srt/distributed (parallel_state.py and
+/// device_communicators) and ggml/src/ggml-cuda (ggml-cuda.cu). What stands behind "all-reduce by"
+/// without NCCL is none of its own.
 constexpr std::array kLines{
     EngineLine{"Using [", "] all-reduce backends", "vLLM: all-reduce by "},
     EngineLine{"Custom allreduce is disabled because ", ". To silence",
@@ -28,7 +30,23 @@ constexpr std::array kLines{
     EngineLine{"Custom allreduce is disabled due to ", ". ",
                "vLLM or SGLang: no all-reduce kernel of its own, due to "},
     EngineLine{"vLLM is using nccl==", " ", "vLLM: NCCL "},
+    EngineLine{"Setup Custom allreduce failed with ", ". To silence",
+               "SGLang: no all-reduce kernel of its own, because its set-up failed: "},
+    EngineLine{"[AR] All-reduce call path: ", "", "SGLang: all-reduce by "},
+    EngineLine{"All Reduce config: symmetric_memory = ", "",
+               "SGLang: all-reduce by kernels of its own", false},
+    EngineLine{"sglang is using nccl==", "", "SGLang: NCCL "},
     EngineLine{"(NCCL) is unavailable, multi GPU", "", "llama.cpp: built without NCCL", false},
+    EngineLine{"NCCL not compiled in; falling back to internal AllReduce", "",
+               "llama.cpp: built without NCCL, all-reduce by kernels of its own", false},
+    EngineLine{"NCCL disabled: virtual devices in use; falling back to internal AllReduce", "",
+               "llama.cpp: several devices on a GPU, all-reduce by kernels of its own", false},
+    EngineLine{"NCCL init failed (", "); falling back to internal AllReduce",
+               "llama.cpp: all-reduce by kernels of its own, because NCCL did not start: "},
+    EngineLine{"falling back to meta-backend butterfly", "", "llama.cpp: all-reduce by copies",
+               false},
+    EngineLine{"unknown GGML_CUDA_ALLREDUCE value: ", "",
+               "llama.cpp: all-reduce by copies, because GGML_CUDA_ALLREDUCE is "},
 };
 
 /// Engines say it before they serve.
@@ -44,9 +62,10 @@ std::string engine_choice_in(std::string_view line) {
     std::string said;
     if (each.says) {
       const std::size_t from = begin + each.before.size();
-      said = plain.substr(from, plain.find(each.after, from) - from);
+      const std::size_t end = each.after.empty() ? plain.npos : plain.find(each.after, from);
+      said = plain.substr(from, end - from);
       if (said.starts_with('\'')) std::erase(said, '\'');  // names in a list of Python's
-      if (said.ends_with('\r')) said.pop_back();
+      while (said.ends_with('\r') || said.ends_with(' ')) said.pop_back();
     }
     return std::string(each.meaning) + said;
   }

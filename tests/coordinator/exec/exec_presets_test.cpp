@@ -21,7 +21,7 @@ using testing::IsEmpty;
 class ExecPresets : public testing::Test {
  protected:
   ExecPresets() {
-    for (const char* program : {"vllm", "python3", "llama-bench", "ask"}) {
+    for (const char* program : {"vllm", "python3", "sh", "ask"}) {
       write_executable(folder_ / program, "#!/bin/sh\n");
     }
     options_.rounds = 1;

@@ -21,6 +21,11 @@ TEST(EngineLines, AreReadAsEnginesWriteThem) {
   expect_golden(text, "engine_choices.txt");
 }
 
+TEST(EngineLines, SayAllOfALineWithoutAnEnd) {
+  EXPECT_THAT(engine_choice_in("[AR] All-reduce call path: NCCL (custom AR disabled)\r"),
+              testing::EndsWith(" disabled)"));
+}
+
 TEST(EngineLines, OthersSayNothing) {
   for (const char* line : {"", "all-reduce backends", "Using the cache", "nccl==2.28.9"}) {
     EXPECT_EQ(engine_choice_in(line), "") << line;
