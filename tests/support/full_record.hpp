@@ -50,8 +50,8 @@ inline auto members(const Machine& value) {
   return std::tie(a, b, c, d, e, f, g);
 }
 inline auto members(const Settings& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
 }
 inline auto members(const Sample& value) {
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = value;
@@ -300,6 +300,7 @@ inline Record full_record() {
                                    .worker = "/opt/old/linkgain-bench"},
                                   {"net", {}}},
                      .environment_in_force = {{{"NCCL_ALGO", "Ring,Tree"}}, {}, {}},
+                     .nccl_files = {{"NCCL_ALGO", "/etc/nccl.conf"}},
                      .software_in_force = {full_machine().software, older_software(), {}},
                      .launches = 2,
                      .precision = 0.02,

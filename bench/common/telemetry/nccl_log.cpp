@@ -1,5 +1,6 @@
 #include "linkgain/telemetry/nccl_log.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -129,11 +131,63 @@ void count_connection(TransportLines& lines, const NcclConnection& connection) {
   }
 }
 
+/// Network adapters by what stands for them in transports: "NET/IB/0" → "NET/IB/mlx5_0:1".
+using Adapters = std::map<std::string, std::string>;
+
+/// Reads "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>" and
+/// "NET/Socket : Using [0]eth0:10.0.0.1<0>"; returns false for every other message.
+bool take_adapters(std::string_view message, Adapters& adapters) {
+  constexpr std::string_view kUsing = " : Using ";
+  const std::size_t begin = message.find(kUsing);
+  if (!message.starts_with("NET/") || begin == std::string_view::npos) return false;
+  const std::string network = fmt::format("{}/", message.substr(0, begin));
+  const char end_of_name = network == "NET/IB/" ? '/' : ':';  // an adapter has ports
+  message = message.substr(0, message.find(';'));
+  for (const std::string& each : split(message.substr(begin + kUsing.size()), ' ')) {
+    const std::size_t close = each.find(']');
+    if (!each.starts_with('[') || close == std::string::npos) continue;
+    const std::string number = each.substr(1, close - 1);
+    const std::string name = each.substr(close + 1, each.find(end_of_name, close) - close - 1);
+    if (whole_number<int>(number) && !name.empty()) adapters[network + number] = network + name;
+  }
+  return true;
+}
+
+/// Puts the adapter's name in the place of its number.
+void name_adapter(NcclConnection& connection, const Adapters& adapters) {
+  std::string& transport = connection.transport;
+  const std::size_t number = transport.find('/', transport.find('/') + 1) + 1;
+  const std::size_t end =
+      std::min(transport.size(), transport.find_first_not_of("0123456789", number));
+  const auto known = adapters.find(transport.substr(0, end));
+  if (known != adapters.end()) transport.replace(0, end, known->second);
+}
+
+/// Reads "Connected all rings, use ring PXN 0 GDR 1" and "NCCL_ALGO set by environment to Ring";
+/// empty for every other message.
+std::string algorithm_of(std::string_view message) {
+  if (take(message, "Connected all ")) return std::string(message.substr(0, message.find(',')));
+  if (message == "Connected binomial trees") return "binomial trees";
+  for (const std::string_view name : {"NCCL_ALGO", "NCCL_PROTO"}) {
+    std::string_view value = message;
+    if (take(value, name) && take(value, " set by environment to ")) {
+      return fmt::format("{}={}", name, value);
+    }
+  }
+  return {};
+}
+
 void read_lines(TransportLines& lines, std::string_view log) {
+  Adapters adapters;
   for_each_message(log, [&](std::string_view message) {
     if (message.ends_with('\r')) message.remove_suffix(1);
-    if (const auto connection = connection_of(message)) {
+    if (auto connection = connection_of(message)) {
+      name_adapter(*connection, adapters);
       count_connection(lines, *connection);
+    } else if (take_adapters(message, adapters)) {
+      return;
+    } else if (const std::string said = algorithm_of(message); !said.empty()) {
+      if (std::ranges::count(lines.algorithms, said) == 0) lines.algorithms.push_back(said);
     } else if (announces_nvls(message)) {
       count_connection(lines, {.transport = std::string(kNvls)});
     } else if (take(message, "NCCL version ")) {
@@ -243,20 +297,26 @@ Bytes logged_size(const Case& c) {
 
 }  // namespace
 
-std::vector<std::string> read_log_files(const std::filesystem::path& directory,
-                                        std::string_view prefix) {
+std::vector<std::filesystem::path> log_files(const NcclLogFiles& logs) {
   std::error_code error;
   std::vector<std::filesystem::path> files;
-  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+  for (std::filesystem::directory_iterator entry(logs.folder, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code unknown;
-    if (entry->path().filename().string().starts_with(prefix) && entry->is_regular_file(unknown)) {
+    if (entry->path().filename().string().starts_with(logs.prefix) &&
+        entry->is_regular_file(unknown)) {
       files.push_back(entry->path());
     }
   }
   std::ranges::sort(files);
+  return files;
+}
+
+std::vector<std::string> read_log_files(const std::filesystem::path& directory,
+                                        std::string_view prefix) {
   std::vector<std::string> contents;
-  for (const std::filesystem::path& file : files) {
+  for (const std::filesystem::path& file :
+       log_files({.folder = directory, .prefix = std::string(prefix)})) {
     contents.push_back(read_regular_file(file).value_or(""));
   }
   return contents;

@@ -139,6 +139,12 @@ std::set<std::string> engines_of(std::span<const RunEvidence> runs) {
   return said;
 }
 
+std::set<std::string> algorithms_of(std::span<const RunEvidence> runs) {
+  std::set<std::string> said;
+  for (const RunEvidence& run : runs) said.insert(run.algorithms.begin(), run.algorithms.end());
+  return said;
+}
+
 std::string readable_connections(const std::vector<NcclConnection>& connections) {
   const std::vector<std::string> kinds = lines_of(connections).kinds;
   std::vector<std::string> texts;

@@ -194,24 +194,32 @@ bool is_set_by_command(const ProgramPlan& program, const std::string& name) {
   return sets(program.server) || std::ranges::any_of(program.command, sets);
 }
 
-/// Warns of a variable of the caller's or of the command's that takes P2P from the variant that
-/// should have it.
-void warn_of_forbidden_p2p(Record& record) {
+}  // namespace
+
+std::vector<Warning> forbidden_p2p_warnings(const Record& record) {
   const Settings& settings = record.settings;
+  std::vector<Warning> warnings;
   for (std::size_t i = 0; i < settings.variants.size(); ++i) {
     const Variant& variant = settings.variants[i];
     for (const auto& [name, value] : in_force(record, i)) {
       if (value_of(variant.environment, name) == value || !forbids_p2p(name, value)) continue;
       const bool by_command = is_set_by_command(*settings.program, name);
-      record.warnings.push_back(
+      const std::string file = by_command ? "" : value_of(settings.nccl_files, name);
+      warnings.push_back(
           {name_of(WarningCode::p2p_forbidden),
-           fmt::format("{} ran with {}={} of your {}, which forbids P2P", variant.name, name, value,
-                       by_command ? "command" : "environment"),
-           by_command ? fmt::format("give the command no value for {}", name)
-                      : fmt::format("unset {} and run again", name)});
+           fmt::format("{} has {}={} of {}, which forbids P2P", variant.name, name, value,
+                       by_command      ? "your command"
+                       : !file.empty() ? file
+                                       : "your environment"),
+           by_command      ? fmt::format("give the command no value for {}", name)
+           : !file.empty() ? fmt::format("take {} out of {} and run again", name, file)
+                           : fmt::format("unset {} and run again", name)});
     }
   }
+  return warnings;
 }
+
+namespace {
 
 /// Warns where variants part by P2P that the driver allows to none of them and NCCL's log shows of
 /// none; returns whether it did.
@@ -429,7 +437,7 @@ std::optional<Warning> refused_p2p_warning(const Record& record) {
 }
 
 void judge_program(Record& record) {
-  warn_of_forbidden_p2p(record);
+  std::ranges::move(forbidden_p2p_warnings(record), std::back_inserter(record.warnings));
   warn_of_few_runs(record);
   warn_of_control(record);
   warn_of_matches(record);

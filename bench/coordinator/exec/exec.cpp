@@ -69,6 +69,7 @@ class Rounds {
     read_errors();
     journal_.write_head(record_);
     for (const std::string& note : plan_.output.notes) observer_.note(note);
+    for (const Warning& forbidden : forbidden_p2p_warnings(record_)) note_warning(forbidden);
     if (const auto refused = refused_p2p_warning(record_)) note_warning(*refused);
     warn_of_rates({});
     if (const auto compose = compose_warning(plan_)) warn_at_once(*compose);

@@ -429,14 +429,31 @@ Environment environment_of(const Variant& variant, Environment environment) {
   return environment;
 }
 
+bool is_in_container(const ExecPlan& plan, const RunPlace& place) {
+  return runs_in_container(command_of(plan, place)) ||
+         (plan.server && runs_in_container(server_of(plan, place)));
+}
+
+std::vector<NcclSetting> nccl_file_settings(const ExecPlan& plan, const RunPlace& place,
+                                            const Environment& environment) {
+  if (is_in_container(plan, place)) return {};
+  std::vector<NcclSetting> settings =
+      survey_nccl_settings(environment, value_of(environment, "HOME"), "/etc").in_force;
+  std::erase_if(settings, [](const NcclSetting& each) { return each.file.empty(); });
+  return settings;
+}
+
 std::string chooses_nccl_log(const ExecPlan& plan, const RunPlace& place,
                              const Environment& environment) {
   std::vector<std::string> words = command_of(plan, place);
   if (plan.server) std::ranges::copy(server_of(plan, place), std::back_inserter(words));
-  for (const char* const name : {"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE"}) {
+  const std::vector<NcclSetting> files = nccl_file_settings(plan, place, environment);
+  for (const std::string name : {"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE"}) {
     const std::string assignment = fmt::format("{}=", name);
     const auto sets = [&](const std::string& word) { return word.find(assignment) != word.npos; };
     if (environment.contains(name) || std::ranges::any_of(words, sets)) return name;
+    const auto in_file = std::ranges::find(files, name, &NcclSetting::name);
+    if (in_file != files.end()) return fmt::format("{} in {}", name, in_file->file);
   }
   return {};
 }

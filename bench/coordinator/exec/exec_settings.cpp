@@ -115,6 +115,12 @@ Settings settings_of(const ExecOptions& options, const ExecPlan& plan,
         in_force[name] = value;
       }
     }
+    const Environment own = environment_of(variant, environment);
+    for (const NcclSetting& each : nccl_file_settings(plan, {.variant = place}, own)) {
+      if (!may_be_recorded(each.name) || !in_force.try_emplace(each.name, each.value).second)
+        continue;
+      settings.nccl_files[each.name] = each.file;
+    }
     in_force = without_secrets(in_force);
   }
   settings.program = ProgramPlan{.command = without_secrets(plan.command),

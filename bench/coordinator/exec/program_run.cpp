@@ -30,7 +30,7 @@
 #include "linkgain/process/process.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/watch/program_evidence.hpp"
-#include "refusal_log.hpp"
+#include "program_logs.hpp"
 
 namespace linkgain {
 namespace {
@@ -134,10 +134,9 @@ class Run {
         watch_(watch),
         gpus_(gpus),
         tick_(tick),
+        report_{.place = place},
         environment_(environment_of(plan.variants.at(static_cast<std::size_t>(place.variant)),
                                     surroundings.environment)) {
-    report_.place = place;
-    let_nccl_log();
     log_ = surroundings.log(name_of(plan, place) + ".log");
     limits_.emplace_back(log_);
     if (plan.server) {
@@ -159,8 +158,8 @@ class Run {
     if (server_) end_server();
     if (watched_) {
       report_.evidence = gpus_.end();
-      note_nccl_log();
-      report_.evidence.refused = refusals_.functions();
+      const std::string missing_log = logs_.note(report_.evidence);
+      if (!report_.failure) report_.missing_log = missing_log;
       report_.evidence.engine_says = engine_choices_in({log_, server_log_});
       report_.received = received_in_run(plan_, report_.place, gpus_.processes(), environment_);
     }
@@ -186,9 +185,6 @@ class Run {
     }
   }
 
-  void let_nccl_log();
-  void note_nccl_log();
-  void note_missing_log();
   bool limit_logs();
   std::string too_long(Seconds limit) const;
   std::optional<ProcessEnd> wait_for(Process& shell, const SignalWatch* watch) const;
@@ -214,14 +210,12 @@ class Run {
   const SignalWatch& watch_;
   ProgramWatch& gpus_;
   const std::function<void()>& tick_;
+  RunReport report_;
   Environment environment_;
-  Environment of_program_;  ///< the command's and the server's: that, and what has NCCL log
-  std::optional<NcclLogFiles> nccl_logs_;
-  RefusalLog refusals_{environment_};
+  ProgramLogs logs_{plan_, report_.place, surroundings_.nccl_logs, environment_};
   std::filesystem::path log_;  ///< of the command and of those before and after it
   std::filesystem::path server_log_;
   std::vector<LogLimit> limits_;
-  RunReport report_;
   std::unique_ptr<Process> server_;
   double reading_cost_ = 0.0;  ///< processor time that reading its output and searching it took
   bool watched_ = false;       ///< since this run began
@@ -230,47 +224,9 @@ class Run {
   bool line_open_ = false;  ///< what was shown last has no end
 };
 
-/// Has NCCL say in files of its own which connections it makes, unless somebody else chooses what
-/// it logs.
-void Run::let_nccl_log() {
-  of_program_ = environment_;
-  if (!chooses_nccl_log(plan_, report_.place, environment_).empty()) return;
-  nccl_logs_ = surroundings_.nccl_logs(name_of(plan_, report_.place));
-  of_program_.merge(log_variables(*nccl_logs_));
-}
-
-void Run::note_nccl_log() {
-  RunEvidence& evidence = report_.evidence;
-  if (nccl_logs_) {
-    const TransportLines logged = read_transport_logs(*nccl_logs_);
-    evidence.connections = logged.connections;
-    evidence.nccl_logged = logged.version;
-    if (logged.version.empty() && logged.connections.empty()) note_missing_log();
-  } else {
-    evidence.connections_reason =
-        fmt::format("{} is yours", chooses_nccl_log(plan_, report_.place, environment_));
-  }
-}
-
-/// Says of a program that may use NCCL why no log of it came, and what lets it come.
-void Run::note_missing_log() {
-  const bool in_container = runs_in_container(command_of(plan_, report_.place)) ||
-                            (plan_.server && runs_in_container(server_of(plan_, report_.place)));
-  if (report_.failure || (!in_container && report_.evidence.nccl.empty())) return;
-  report_.evidence.connections_reason =
-      in_container ? "none came out of the container" : "the program loaded NCCL, which wrote none";
-  report_.missing_log = fmt::format(
-      "NCCL's log was not read: {}. {}", report_.evidence.connections_reason,
-      in_container
-          ? fmt::format("If the program uses NCCL, pass on NCCL_DEBUG, NCCL_DEBUG_SUBSYS and "
-                        "NCCL_DEBUG_FILE, as by -e, and "
-                        "mount {} under its own path, as by -v",
-                        std::filesystem::path(nccl_logs_->pattern).parent_path().string())
-          : "Where it makes connections, something keeps NCCL_DEBUG and NCCL_DEBUG_FILE from it");
-}
-
 /// Returns whether one was cut.
 bool Run::limit_logs() {
+  logs_.limit();
   return std::ranges::count_if(limits_, [](LogLimit& each) { return each.keep(); }) > 0;
 }
 
@@ -363,7 +319,7 @@ void Run::look_who_hangs(Process* client, std::FILE* log) {
 bool Run::start_server() {
   const Clock::time_point start = Clock::now();
   server_ = std::make_unique<Process>(ProcessRequest{.arguments = server_of(plan_, report_.place),
-                                                     .environment = of_program_,
+                                                     .environment = logs_.for_program(),
                                                      .error_file = server_log_,
                                                      .output_file = server_log_,
                                                      .has_input = false});
@@ -511,7 +467,7 @@ Ending Run::follow(Process& process, ExitClock& clock, OutputReader& reader, std
 void Run::run_command() {
   const Log log = open_log(log_);
   const ProcessRequest request{.arguments = command_of(plan_, report_.place),
-                               .environment = of_program_,
+                               .environment = logs_.for_program(),
                                .error_file = {},
                                .output_file = {},
                                .has_input = false};

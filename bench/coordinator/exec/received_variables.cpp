@@ -130,7 +130,7 @@ std::vector<Environment> all_received(const ExecPlan& plan) {
 }
 
 std::vector<Warning> warnings_of(const ExecPlan& plan, const Record& begun) {
-  std::vector<Warning> warnings;
+  std::vector<Warning> warnings = forbidden_p2p_warnings(begun);
   for (const auto& warning : {refused_p2p_warning(begun), compose_warning(plan),
                               container_warning(plan, all_received(plan))}) {
     if (warning) warnings.push_back(*warning);

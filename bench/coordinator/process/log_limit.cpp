@@ -1,5 +1,6 @@
 #include "linkgain/process/log_limit.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -46,6 +47,18 @@ bool LogLimit::keep() {
   }
   ::close(file);
   return is_cut;
+}
+
+void LogLimit::free_middle() const {
+  std::error_code unknown;
+  const std::uintmax_t size = std::filesystem::file_size(path_, unknown);
+  if (unknown || size <= kMost) return;
+  const int file = open_to_write(path_, WriteMode::append);
+  if (file < 0) return;
+  // A file system that cannot keeps all of it.
+  ::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kKeptAtEachEnd,
+              static_cast<off_t>(size - 2 * kKeptAtEachEnd));
+  ::close(file);
 }
 
 }  // namespace linkgain

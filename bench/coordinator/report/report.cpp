@@ -415,8 +415,11 @@ Document variants_section(const Record& record) {
           std::pair("in force, too: ", set_otherwise(record, i, inherited))}) {
       if (!variables.empty()) item.below.push_back(Text(what) + code(assignments(variables)));
     }
-    for (const std::string& said : engines_of(counted_runs(record, variant.name))) {
-      item.below.emplace_back("it says: " + said);
+    const std::vector<RunEvidence> runs = counted_runs(record, variant.name);
+    for (const std::string& said : engines_of(runs)) item.below.emplace_back("it says: " + said);
+    if (const std::set<std::string> said = algorithms_of(runs); !said.empty()) {
+      item.below.emplace_back(
+          fmt::format("algorithms that NCCL's log names: {}", fmt::join(said, ", ")));
     }
     if (i < settings.software_in_force.size()) {
       add_software(item.below, settings, variant, settings.software_in_force[i]);

@@ -59,6 +59,10 @@ bool decides_rounds(const Record& record, const Case& definition);
 /// none of them; reads settings and machine.
 std::optional<Warning> refused_p2p_warning(const Record& record);
 
+/// Warns, before any run as after all, of variables of the caller's, of a file of NCCL's or of the
+/// command that take P2P from a variant that should have it; reads settings.
+std::vector<Warning> forbidden_p2p_warnings(const Record& record);
+
 /// Warns, for judge(), of what is to be known of a program's runs: what their evidence says against
 /// the comparison, why they claim less than their intervals say, or why these are wide.
 void judge_program(Record& record);

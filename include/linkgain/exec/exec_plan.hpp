@@ -11,6 +11,7 @@
 #include "linkgain/cases/case.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/exec/run_axis.hpp"
+#include "linkgain/hardware/nccl_settings.hpp"
 #include "linkgain/patterns/output_metrics.hpp"
 #include "linkgain/record/record.hpp"
 
@@ -140,8 +141,17 @@ Environment variables_set(const Variant& variant, const Environment& environment
 /// Lists what the command gets: these, and `environment`.
 Environment environment_of(const Variant& variant, Environment environment);
 
-/// Says which variable of NCCL's log the run's program has of the caller, the variant or its
-/// command; empty where linkgain may choose what NCCL logs.
+/// Tells whether the run's program, or its client, runs in a container.
+bool is_in_container(const ExecPlan& plan, const RunPlace& place);
+
+/// Lists what files of NCCL's (NCCL_CONF_FILE or ~/.nccl.conf, and /etc/nccl.conf) set for a
+/// program that gets `environment`, which goes before them. Nothing in a container, which has files
+/// of its own.
+std::vector<NcclSetting> nccl_file_settings(const ExecPlan& plan, const RunPlace& place,
+                                            const Environment& environment);
+
+/// Says which variable of NCCL's log the run's program has of the caller, a file of NCCL's, the
+/// variant or its command; empty where linkgain may choose what NCCL logs.
 std::string chooses_nccl_log(const ExecPlan& plan, const RunPlace& place,
                              const Environment& environment);
 

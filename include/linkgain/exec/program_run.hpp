@@ -39,7 +39,7 @@ struct RunReport {
   std::optional<Environment> received{};
   Seconds waited{};  ///< for how long it waited for its output to be read
   /// Standard output and error, as they came: the command's, or those of a server that failed.
-  std::filesystem::path log;
+  std::filesystem::path log{};
 };
 
 /// What the runs of a command need of the world; tests give doubles.

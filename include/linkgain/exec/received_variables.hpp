@@ -27,7 +27,8 @@ std::optional<Warning> compose_warning(const ExecPlan& plan);
 std::optional<Warning> container_warning(const ExecPlan& plan,
                                          const std::vector<Environment>& received);
 
-/// Gives both warnings before any run, and that of P2P that the driver refuses.
+/// Gives both warnings before any run, and those of P2P that a variable forbids or the driver
+/// refuses.
 std::vector<Warning> warnings_of(const ExecPlan& plan, const Record& begun);
 
 /// Finds which variables of variants the program had in a run of one of them, whose own reached it

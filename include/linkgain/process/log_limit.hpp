@@ -19,6 +19,10 @@ class LogLimit {
   /// that moment may be cut out, too. Leaves alone what it cannot read or write.
   bool keep();
 
+  /// Frees the room of what keep() would cut out and leaves the file's length as it is, for a log
+  /// whose writer goes on where it was; reads as zeros there, until keep() is called at its end.
+  void free_middle() const;
+
  private:
   std::filesystem::path path_;
   std::uintmax_t cut_ = 0;

@@ -116,8 +116,10 @@ struct RunEvidence {
   int processes_looked = 0;                   ///< whose mappings could be read at least once
   std::vector<NcclConnection> connections{};  ///< each once
   std::vector<std::string> engine_says{};     ///< which all-reduce it chose, by its output
-  std::string nccl_logged{};                  ///< the version that NCCL logged: "2.28.9+cuda13.0"
-  std::string connections_reason{};           ///< why NCCL's log was not read; empty where it was
+  /// What NCCL logged of algorithms: "rings", "NCCL_ALGO=Ring" (TransportLines::algorithms).
+  std::vector<std::string> algorithms{};
+  std::string nccl_logged{};         ///< the version that NCCL logged: "2.28.9+cuda13.0"
+  std::string connections_reason{};  ///< why NCCL's log was not read; empty where it was
   /// Functions of the driver that refused peer access, by no-p2p's library.
   std::vector<std::string> refused{};
   Neighbours neighbours{};  ///< times count from the run's begin

@@ -308,6 +308,8 @@ struct Settings {
   std::vector<Variant> variants;
   std::vector<Environment>
       environment_in_force;  ///< per variant, by allow-list, as the worker saw it
+  /// Files of NCCL's, as /etc/nccl.conf, by the variable in force that they set.
+  Environment nccl_files{};
   /// Per variant, what its workers or programs had; empty in older records.
   std::vector<Software> software_in_force{};
   int launches = 1;

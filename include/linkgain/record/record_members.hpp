@@ -352,6 +352,8 @@ void describe_members(auto& visit, json::Is<Settings> auto& settings) {
   visit("variants", settings.variants, "", {.fewest = 1});
   visit("environment_in_force", settings.environment_in_force,
         "of each variant, as the worker saw it, of the variables that may be recorded");
+  visit.sparse("nccl_files", settings.nccl_files,
+               "files of NCCL's that set some of these, by variable; where there are any");
   visit("launches", settings.launches, "that were asked for", {.least = 1, .most = 1e9});
   visit("precision", settings.precision,
         "half width asked of every ratio's interval; null: 1 % from 16 MiB and for trainings, 2 % "
@@ -437,6 +439,9 @@ void describe_members(auto& visit, json::Is<RunEvidence> auto& evidence) {
   visit.later("connections", evidence.connections, "NCCL's, by its log; absent in older records");
   visit.sparse("engine_says", evidence.engine_says,
                "which all-reduce an engine (vLLM, SGLang, llama.cpp) says that it chose");
+  visit.sparse("algorithms", evidence.algorithms,
+               "what NCCL's log says of them: rings, trees and the like that it connected, and "
+               "NCCL_ALGO and NCCL_PROTO");
   visit.sparse("nccl_logged", evidence.nccl_logged, "NCCL's version by its log");
   visit.later("connections_reason", evidence.connections_reason,
               "why NCCL's log was not read; empty where it was, absent in older records");

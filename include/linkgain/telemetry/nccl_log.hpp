@@ -30,9 +30,13 @@ struct TransportLines {
       kinds;  ///< distinct, as NCCL writes them: "P2P/CUMEM", in order of appearance
   std::vector<NcclConnection> connections;  ///< distinct, in order of appearance
   std::string version;                      ///< of the NCCL that logged last: "2.28.3+cuda13.0"
+  /// What is said of algorithms, each once: those that NCCL connected, "rings", "trees", "binomial
+  /// trees", and variables that fix some, "NCCL_ALGO=Ring".
+  std::vector<std::string> algorithms;
 };
 
-/// Reads NCCL's log text; incomplete and unrelated lines are skipped.
+/// Reads NCCL's log text; incomplete and unrelated lines are skipped. In a transport "NET/IB/0" the
+/// adapter's name stands for its number, "NET/IB/mlx5_0:1", where the log has it.
 TransportLines parse_transport_lines(std::string_view log);
 
 /// Returns lines of these connections, as if there had been one of each.
@@ -44,6 +48,9 @@ struct NcclLogFiles {
   std::string prefix{};   ///< of their names
   std::string pattern{};  ///< for NCCL_DEBUG_FILE: a path for every process and host
 };
+
+/// Finds those that there are.
+std::vector<std::filesystem::path> log_files(const NcclLogFiles& files);
 
 /// Reads all of them.
 TransportLines read_transport_logs(const NcclLogFiles& files);

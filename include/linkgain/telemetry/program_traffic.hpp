@@ -50,6 +50,9 @@ std::vector<NcclConnection> connections_of(std::span<const RunEvidence> runs);
 /// Lists what engines said of their all-reduce in any of the runs, each once.
 std::set<std::string> engines_of(std::span<const RunEvidence> runs);
 
+/// Lists what NCCL's log said of algorithms in any of the runs, each once.
+std::set<std::string> algorithms_of(std::span<const RunEvidence> runs);
+
 /// Says "P2P/CUMEM"; of several transports between which GPUs, "P2P/CUMEM (0-1), SHM/direct/direct
 /// (1-2, 2->3)".
 std::string readable_connections(const std::vector<NcclConnection>& connections);

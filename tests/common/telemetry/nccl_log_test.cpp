@@ -103,6 +103,41 @@ TEST(TransportLog, NamesTheDevicesOfEachPairOnceAndTheVersion) {
   EXPECT_EQ(lines_of(lines.connections).kinds, lines.kinds);
 }
 
+TEST(TransportLog, NamesNetworkAdapters) {
+  const TransportLines lines = parse_transport_lines(
+      "vm:7:7 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_bond_0:1/IB [RO]; OOB "
+      "eth0:10.0.0.1<0>\n"
+      "vm:7:7 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n"
+      "vm:7:7 [0] NCCL INFO Channel 01/0 : 8[0] -> 0[0] [receive] via NET/IB/1(4)/GDRDMA(PCI)\n"
+      "vm:7:7 [0] NCCL INFO Channel 02/0 : 0[0] -> 8[0] [send] via NET/IB/2/GDRDMA\n"  // merged
+      "vm:8:8 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0> [1]fe80:fe80::1%fe80<0>\n"
+      "vm:8:8 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] [send] via NET/Socket/0\n"
+      "vm:8:8 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] [send] via NET/AWS Libfabric/0\n");
+  EXPECT_THAT(lines.kinds,
+              ElementsAre("NET/IB/mlx5_0:1/GDRDMA", "NET/IB/mlx5_bond_0:1(4)/GDRDMA(PCI)",
+                          "NET/IB/2/GDRDMA", "NET/Socket/eth0", "NET/AWS Libfabric/0"));
+  EXPECT_EQ(lines.net, 5);
+}
+
+/// Reads the forms of NCCL 2.18, of 2.27 and of variables.
+TEST(TransportLog, TellsAlgorithmsWhereTheLogHasThem) {
+  EXPECT_THAT(parse_transport_lines("vm:7:7 [0] NCCL INFO Connected all rings\n"
+                                    "vm:7:7 [0] NCCL INFO Connected all trees\n"
+                                    "vm:8:8 [1] NCCL INFO Connected all rings\n")
+                  .algorithms,
+              ElementsAre("rings", "trees"));
+  EXPECT_THAT(
+      parse_transport_lines("vm:7:7 [0] NCCL INFO NCCL_PROTO set by environment to LL\n"
+                            "vm:7:7 [0] NCCL INFO NCCL_ALGO set by environment to ^Tree,NVLS\r\n"
+                            "vm:7:7 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1\n"
+                            "vm:7:7 [0] NCCL INFO Enabled NCCL Func/Proto/Algo Matrix:\n"
+                            "vm:7:7 [0] NCCL INFO Connected all rings, use ring PXN 0 GDR 1\n"
+                            "vm:7:7 [0] NCCL INFO Connected binomial trees\n")
+          .algorithms,
+      ElementsAre("NCCL_PROTO=LL", "NCCL_ALGO=^Tree,NVLS", "rings", "binomial trees"));
+  EXPECT_THAT(parse_kind("P2P/CUMEM").algorithms, IsEmpty());
+}
+
 TEST(TransportLog, ReadsWhatNcclDiagnosedOfP2p) {
   const std::string log =
       "vm:4101 NCCL DIAG [OK] net bw: skipped (single host or no network transport)\n"

@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "linkgain/base/json.hpp"
 #include "linkgain/exec/exec_settings.hpp"
 #include "linkgain/exec/received_variables.hpp"
 #include "linkgain/record/record_members.hpp"
+#include "support/scratch_folder.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -287,6 +289,33 @@ TEST(ExecEnvironment, HasPythonWriteAtOnceUnlessSaidOtherwise) {
   EXPECT_EQ(environment_of({"x", {{"A", "1"}}}, {{"B", "2"}}),
             (Environment{{"A", "1"}, {"B", "2"}, {"PYTHONUNBUFFERED", "1"}}));
   EXPECT_EQ(environment_of({"x", {}}, {{"PYTHONUNBUFFERED", ""}}).at("PYTHONUNBUFFERED"), "");
+}
+
+TEST(ExecEnvironment, HasWhatAFileOfNcclsSets) {
+  const ScratchFolder folder;
+  const std::string conf = (folder.path() / "nccl.conf").string();
+  std::ofstream(conf) << "NCCL_P2P_DISABLE=1\nNCCL_ALGO=Ring\nNCCL_PROTO=LL\n";
+  const Environment callers{
+      {"PATH", "/bin:/usr/bin"}, {"NCCL_CONF_FILE", conf}, {"NCCL_PROTO", "Simple"}};
+  ExecOptions options = usual();
+  options.variants = {"p2p", "host", "mine:-NCCL_P2P_DISABLE"};
+  const ExecPlan plan = make_exec_plan(options, callers);
+  Record begun;
+  begun.settings = settings_of(options, plan, callers);
+  for (const Environment& in_force : begun.settings.environment_in_force) {
+    EXPECT_EQ(value_of(in_force, "NCCL_P2P_DISABLE"), "1") << "whatever the environment lacks";
+    EXPECT_EQ(value_of(in_force, "NCCL_ALGO"), "Ring");
+    EXPECT_EQ(value_of(in_force, "NCCL_PROTO"), "Simple") << "the environment goes first";
+  }
+  EXPECT_EQ(begun.settings.nccl_files,
+            (Environment{{"NCCL_P2P_DISABLE", conf}, {"NCCL_ALGO", conf}}));
+  const std::vector<Warning> warnings = warnings_of(plan, begun);
+  ASSERT_EQ(warnings.size(), 2U) << "of p2p and mine";
+  EXPECT_THAT(warnings[0].text, HasSubstr("=1 of " + conf));
+  EXPECT_THAT(warnings[0].advice, HasSubstr(conf));
+  ExecPlan contained = plan;
+  contained.command = {"docker", "run", "image", "train"};
+  EXPECT_TRUE(settings_of(options, contained, callers).nccl_files.empty()) << "it has others";
 }
 
 TEST(ExecEnvironment, LacksWhatTheVariantTakesAway) {

@@ -340,7 +340,17 @@ TEST(ExecAnswer, BeginsWithWhatTookP2pFromTheVariantThatShouldHaveIt) {
   record.settings.environment_in_force.at(0)["NCCL_P2P_DISABLE"] = "1";
   record.warnings.clear();
   conclude(record);
-  EXPECT_THAT(answer_of(record), StartsWith("p2p ran with NCCL_P2P_DISABLE=1"));
+  EXPECT_THAT(answer_of(record), StartsWith("p2p has NCCL_P2P_DISABLE=1"));
+}
+
+TEST(ExecReport, ShowsWhatEnginesAndNcclSayOfAnArm) {
+  Record record = record_of(reported_options(), {{"time", {1.0, 1.2}}});
+  const auto shown = [&] { return to_markdown(variants_section(record)); };
+  EXPECT_THAT(shown(), Not(HasSubstr("algorithms"))) << "where the log says nothing of them";
+  RunEvidence& evidence = record.runs.front().evidence;
+  evidence.engine_says = {"vLLM: NCCL 2.25.1"};
+  evidence.algorithms = {"rings", "NCCL_PROTO=LL"};
+  EXPECT_THAT(shown(), ContainsRegex("NCCL 2.25.1\n.*: NCCL_PROTO=LL, rings"));
 }
 
 TEST(ExecAnswer, ComparesNoP2pWhereTheDriverAllowsNone) {
@@ -380,15 +390,14 @@ TEST(ExecAnswer, BeginsWithWhatTheCommandDoesToTheVariables) {
     EXPECT_THAT(answer_of(record), Not(HasSubstr("with and without P2P")));
     EXPECT_THAT(exec_markdown(record), HasSubstr("| Variant |"));
   };
-  const std::string forbidden =
-      "p2p ran with NCCL_P2P_DISABLE=1 of your command, which forbids P2P";
+  const std::string forbidden = "p2p has NCCL_P2P_DISABLE=1 of your command, which forbids P2P";
   const std::vector<std::string> run{"docker", "run", "-e", "NCCL_P2P_DISABLE=1", "image"};
   std::vector<std::string> all = run;
   all.insert(all.begin() + 2, {"-e", "NCCL_NVLS_ENABLE=0", "-e", "NCCL_WIN_ENABLE=0"});
   expect(record_with(all, false), forbidden);
-  expect(record_with(run, false), "p2p ran");
+  expect(record_with(run, false), "p2p has");
   expect(record_with({"env", "NCCL_P2P_DISABLE=1", "train"}, false), forbidden);
-  expect(record_with({"sh"}, true), "p2p ran");
+  expect(record_with({"sh"}, true), "p2p has");
   expect(record_with({"docker", "exec", "box", "train"}, false),
          "NCCL_NVLS_ENABLE, NCCL_P2P_DISABLE, NCCL_WIN_ENABLE of ");
 }

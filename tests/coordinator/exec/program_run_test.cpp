@@ -328,5 +328,28 @@ TEST_F(ProgramRun, TakesNoPartInALogThatIsTheUsers) {
   EXPECT_EQ(report.evidence.connections_reason, "NCCL_DEBUG is yours");
 }
 
+TEST_F(ProgramRun, TakesNoPartInALogThatAFileOfNcclsChooses) {
+  const std::string conf = (folder_.path() / "nccl.conf").string();
+  std::ofstream(conf) << "# ours\nNCCL_DEBUG=WARN\n";
+  const ScopedEnvironment named("NCCL_CONF_FILE", conf);
+  const RunReport report = run("test -z \"$NCCL_DEBUG_FILE\"");
+  EXPECT_FALSE(report.failure);
+  EXPECT_EQ(report.evidence.connections_reason, "NCCL_DEBUG in " + conf + " is yours");
+}
+
+/// Keeps NCCL's log as NCCL writes it: not by appending.
+TEST_F(ProgramRun, BoundsTheLogThatNcclWrites) {
+  const RunReport report = run(
+      "exec 3>\"$NCCL_DEBUG_FILE\"; head -c 41943040 /dev/zero | tr '\\0' x >&3; echo >&3\n"
+      "for i in 1 2 3; do sleep 1; done; test $(du -m \"$NCCL_DEBUG_FILE\" | cut -f1) -lt 16 || "
+      "exit 1\n"
+      "echo 'vm:7:7 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM' >&3\n"
+      "echo 'vm:7:7 [0] NCCL INFO Connected all rings' >&3");
+  EXPECT_FALSE(report.failure) << "more than 16 MiB while it ran";
+  EXPECT_LE(std::filesystem::file_size(folder_.path() / "nccl-p2p-1.log"), 9U << 20);
+  EXPECT_THAT(report.evidence.connections, ElementsAre(NcclConnection{"P2P/CUMEM", 0, 1}));
+  EXPECT_THAT(report.evidence.algorithms, ElementsAre("rings"));
+}
+
 }  // namespace
 }  // namespace linkgain::test

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "linkgain/base/environment.hpp"
+#include "linkgain/base/temporary_folder.hpp"
+#include "linkgain/exec/exec_plan.hpp"
+#include "linkgain/record/evidence.hpp"
+#include "linkgain/telemetry/nccl_log.hpp"
+
+namespace linkgain {
+
+/// The files into which a run's program has others log: NCCL its connections, and the library of
+/// no-p2p which functions refused peer access.
+class ProgramLogs {
+ public:
+  /// Names the library's file in `environment`, and NCCL's, which `nccl_logs` gives, in
+  /// for_program(), unless somebody else chooses what it logs.
+  ProgramLogs(const ExecPlan& plan, const RunPlace& place,
+              const std::function<NcclLogFiles(const std::string& name)>& nccl_logs,
+              Environment& environment);
+
+  /// Gives the environment of the command and of the server.
+  const Environment& for_program() const { return for_program_; }
+
+  /// Keeps what NCCL writes from filling the disk.
+  void limit() const;
+
+  /// Notes what they say, or why they say nothing, once the program has ended. Returns why NCCL's,
+  /// which a program that may use NCCL was to write, did not come; empty where it did.
+  std::string note(RunEvidence& evidence) const;
+
+ private:
+  std::string note_missing(RunEvidence& evidence) const;
+  std::vector<std::string> refused_functions() const;
+  std::string refusal_file() const { return (folder_->path() / "refused").string(); }
+
+  Environment for_program_;
+  std::string chosen_by_;  ///< the variable by which somebody else chooses what NCCL logs
+  bool is_in_container_;
+  std::optional<NcclLogFiles> nccl_;
+  std::optional<TemporaryFolder> folder_;  ///< of no-p2p's file
+};
+
+}  // namespace linkgain
