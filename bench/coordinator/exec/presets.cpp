@@ -61,8 +61,11 @@ const std::array kPresets{
            .client = "python3 -m sglang.bench_serving --backend sglang --model {MODEL} "
                      "--dataset-name random-ids --random-input-len 1024 --random-output-len 128 "
                      "--random-range-ratio 1 --num-prompts 64 --max-concurrency {LOAD}",
+           // Some models have FlashInfer's all-reduce fused into norms, whatever the first option
+           // says.
            .variants = {"p2p", "host"},
-           .arguments = {"host:--disable-custom-all-reduce"},
+           .arguments = {"host:--disable-custom-all-reduce "
+                         "--enforce-disable-flashinfer-allreduce-fusion"},
            .metrics = kServingMetrics,
            .higher_is_better = {"tokens"},
            .units = kServingUnits},
