@@ -28,8 +28,9 @@ std::string training_fields(const Case& definition) {
   return fields;
 }
 
-/// Lists those that are not the default, but for the kernel and the pair.
-std::vector<std::string> unusual_parameters(const Case& definition) {
+/// Lists those that are not the default, but for the kernel and the pair. Beside graphs streams are
+/// unusual, too.
+std::vector<std::string> unusual_parameters(const Case& definition, bool is_beside_graphs = false) {
   const Case defaults;
   std::vector<std::string> words;
   const auto add = [&words](bool is_unusual, auto word) {
@@ -39,7 +40,7 @@ std::vector<std::string> unusual_parameters(const Case& definition) {
   add(has_reduction(definition.operation) && definition.reduction != defaults.reduction,
       name_of(definition.reduction));
   add(definition.in_place, "in place");
-  add(definition.launch != defaults.launch, name_of(definition.launch));
+  add(definition.launch != defaults.launch || is_beside_graphs, name_of(definition.launch));
   add(definition.hidden != defaults.hidden, fmt::format("hidden {}", definition.hidden));
   add(definition.buffers != defaults.buffers, name_of(definition.buffers));
   add(definition.root != defaults.root, fmt::format("root {}", definition.root));
@@ -57,8 +58,8 @@ std::string spoken_pair(const Case& definition, std::string_view ranks) {
 }
 
 /// Returns " (bfloat16, linkgain's kernel)"; empty where all is usual.
-std::string spoken_parameters(const Case& definition) {
-  std::vector<std::string> words = unusual_parameters(definition);
+std::string spoken_parameters(const Case& definition, bool is_beside_graphs) {
+  std::vector<std::string> words = unusual_parameters(definition, is_beside_graphs);
   if (definition.kernel) words.emplace_back("linkgain's kernel");
   return words.empty() ? "" : fmt::format(" ({})", fmt::join(words, ", "));
 }
@@ -120,15 +121,15 @@ std::string spoken_operation(const Case& definition) {
   return name;
 }
 
-std::string spoken_curve(const Case& definition, std::string_view ranks) {
-  return spoken_pair(definition, ranks) + spoken_parameters(definition);
+std::string spoken_curve(const Case& definition, std::string_view ranks, bool is_beside_graphs) {
+  return spoken_pair(definition, ranks) + spoken_parameters(definition, is_beside_graphs);
 }
 
-std::string spoken_case(const Case& definition, std::string_view ranks) {
+std::string spoken_case(const Case& definition, std::string_view ranks, bool is_beside_graphs) {
   if (definition.metric) return metric_label(*definition.metric);
   if (definition.training) return "the GPT-2 step in " + training_label(definition);
   return fmt::format("{} of {}{}", spoken_pair(definition, ranks), readable_bytes(definition.size),
-                     spoken_parameters(definition));
+                     spoken_parameters(definition, is_beside_graphs));
 }
 
 std::string_view option_for_launches(const Case& definition) {

@@ -43,11 +43,17 @@ std::string values_text(const Case& definition, const VariantResult& own,
   return fmt::format("{} against {}", before, after);
 }
 
+/// Says "95 % CI 12.4x to 12.9x".
+std::string interval_text(const RatioText& text) {
+  return text.low && text.high ? fmt::format("95 % CI {} to {}", *text.low, *text.high)
+                               : "no confidence interval";
+}
+
 /// Says "95 % CI 12.4x to 12.9x over 6 launches".
 std::string interval_text(const RatioText& text, const Estimate& ratio) {
-  return text.low && text.high ? fmt::format("95 % CI {} to {} over {} launches", *text.low,
-                                             *text.high, ratio.replicates)
-                               : "no confidence interval";
+  const std::string interval = interval_text(text);
+  return text.low && text.high ? fmt::format("{} over {} launches", interval, ratio.replicates)
+                               : interval;
 }
 
 /// Says "all-reduce of 1 GiB (bfloat16)", "a message of 8 B", "the GPT-2 step in bf16".
@@ -57,7 +63,7 @@ std::string spoken_case(const RunSummary& summary, const Case& definition) {
     const bool is_load = definition.operation == OperationKind::load_latency;
     return (is_load ? "a load from " : "a message of ") + readable_bytes(definition.size);
   }
-  return linkgain::spoken_case(summary.record, spoken_form(summary, definition));
+  return spoken_case_of(summary, definition);
 }
 
 bool has_one_size(const std::vector<SizeRange>& ranges) {
@@ -126,14 +132,17 @@ std::string place_text(const RunSummary& summary, const AnswerRow& row,
                                             ranges_text(ranges, "of"));
 }
 
-/// Says "takes 1.57x as long", "is up to 1.30x as fast, at 8 B" of the row's sizes.
+/// Says "takes 1.57x as long (95 % CI 1.55x to 1.59x)", "is up to 1.30x as fast, at 8 B (…)" of the
+/// row's sizes.
 std::string ratio_text(const AnswerRow& row, const std::vector<SizeRange>& ranges) {
   const bool is_faster = (row.comparison()->verdict == Verdict::faster) != is_of_later(row);
   const Estimate& ratio = *row.comparison()->ratio;
-  const std::string words = spoken_ratio(is_of_later(row) ? inverse_of(ratio) : ratio).words;
+  const SpokenRatio spoken = spoken_ratio(is_of_later(row) ? inverse_of(ratio) : ratio);
   const std::string_view verb = is_faster ? "is" : "takes";
-  if (has_one_size(ranges)) return fmt::format("{} {}", verb, words);
-  return fmt::format("{} up to {}, at {}", verb, words, readable_bytes(row.of->definition().size));
+  const std::string interval = interval_text(spoken.text);
+  if (has_one_size(ranges)) return fmt::format("{} {} ({})", verb, spoken.words, interval);
+  return fmt::format("{} up to {}, at {} ({})", verb, spoken.words,
+                     readable_bytes(row.of->definition().size), interval);
 }
 
 /// Says "at 8 B it takes 1.12x as long", "at 8 B to 1 KiB it is up to 1.30x as fast, at 8 B" of the
@@ -246,9 +255,10 @@ std::string unchanged_text(const RunSummary& summary, const AnswerRow& spoken) {
 }
 
 /// Says in how many other curves all of these variants changed as they did in the spoken one: "; it
-/// is slower in 6 of 7 other operations and launch modes, too, most in all-gather of 16 KiB:
-/// 1.47x"; "6 of 7 others" where a sentence before says which. Says of which sizes there the
-/// contrary holds, ", but at 8 B it takes 1.12x as long". Empty where in none.
+/// is slower in 6 of 7 other operations and launch modes, too, most in all-gather of 16 KiB
+/// (stream): 1.47x (95 % CI 1.34x to 1.62x)"; "6 of 7 others" where a sentence before says which.
+/// Says of which sizes there the contrary holds, ", but at 8 B it takes 1.12x as long". Empty where
+/// in none.
 std::string elsewhere_text(const RunSummary& summary, const AnswerSentence& spoken,
                            bool is_known_which) {
   const AnswerRow& most = spoken.most_alike;
@@ -256,7 +266,8 @@ std::string elsewhere_text(const RunSummary& summary, const AnswerSentence& spok
   const bool is_one = spoken.rows.size() == 1;
   const std::string who = is_one ? "" : fmt::format("with {} ", most.comparison()->other->variant);
   const std::string what = fmt::format("{}in {}", who, spoken_case(summary, most.of->definition()));
-  const std::string ratio = spoken_ratio(inverse_of(*most.comparison()->ratio)).text.estimate;
+  const RatioText text = spoken_ratio(inverse_of(*most.comparison()->ratio)).text;
+  const std::string ratio = fmt::format("{} ({})", text.estimate, interval_text(text));
   const std::string is =
       fmt::format("; {} {}", is_one ? "it is" : "they are",
                   most.comparison()->verdict == Verdict::slower ? "faster" : "slower");
@@ -410,9 +421,9 @@ std::string others_sentence(const RunSummary& summary, const Answer& answer) {
     const std::string& name = names_of(summary, row).first;
     if (is_change(verdict)) {
       const SpokenRatio ratio = spoken_ratio(inverse_of(*row.comparison()->ratio));
-      others.push_back(fmt::format("{} {} at most {}, in {}", name,
-                                   verdict == Verdict::slower ? "is" : "takes", ratio.words,
-                                   spoken_case(summary, row.of->definition())));
+      others.push_back(fmt::format(
+          "{} {} at most {} ({}), in {}", name, verdict == Verdict::slower ? "is" : "takes",
+          ratio.words, interval_text(ratio.text), spoken_case(summary, row.of->definition())));
     } else {
       others.push_back(fmt::format("{} {}", name,
                                    verdict == Verdict::same ? "makes no significant difference"

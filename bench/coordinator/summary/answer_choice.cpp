@@ -410,16 +410,22 @@ std::string answer_label(const Case& definition) {
   return definition.training ? "GPT-2 step " + training_label(definition) : case_label(definition);
 }
 
-Case spoken_form(const RunSummary& summary, const Case& definition) {
-  Case form = definition;
-  form.launch = LaunchMode::stream;
-  const bool has_other_launch = std::ranges::any_of(summary.cases, [&](const CaseSummary& each) {
+namespace {
+
+/// Tells whether the run has the case by the other launch mode, too.
+bool has_other_launch(const RunSummary& summary, const Case& definition) {
+  return std::ranges::any_of(summary.cases, [&](const CaseSummary& each) {
     Case own = each.definition();
     if (own.launch == definition.launch) return false;
     own.launch = definition.launch;
     return own == definition;
   });
-  if (has_other_launch) form.launch = definition.launch;
+}
+
+/// Leaves out of a case how it was launched and its pair, where no other one differs in these.
+Case spoken_form(const RunSummary& summary, const Case& definition) {
+  Case form = definition;
+  if (!has_other_launch(summary, definition)) form.launch = LaunchMode::stream;
   const bool has_other_pair = std::ranges::any_of(summary.cases, [&](const CaseSummary& each) {
     Case own = each.definition();
     if (own.pair == definition.pair) return false;
@@ -430,8 +436,16 @@ Case spoken_form(const RunSummary& summary, const Case& definition) {
   return form;
 }
 
+}  // namespace
+
+std::string spoken_case_of(const RunSummary& summary, const Case& definition) {
+  return spoken_case(spoken_form(summary, definition), word_for_ranks(summary.record.machine),
+                     has_other_launch(summary, definition));
+}
+
 std::string spoken_curve_of(const RunSummary& summary, const Case& definition) {
-  return spoken_curve(spoken_form(summary, definition), word_for_ranks(summary.record.machine));
+  return spoken_curve(spoken_form(summary, definition), word_for_ranks(summary.record.machine),
+                      has_other_launch(summary, definition));
 }
 
 }  // namespace linkgain

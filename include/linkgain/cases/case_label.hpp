@@ -32,12 +32,14 @@ inline constexpr const char* kRateLegend =
 std::string spoken_operation(const Case& definition);
 
 /// Returns "send-recv between GPU 0 and GPU 1", "all-reduce (bfloat16)": all but the size. `ranks`
-/// is what they are called.
-std::string spoken_curve(const Case& definition, std::string_view ranks = "rank");
+/// is what they are called. Beside graphs of the same, streams are named, too.
+std::string spoken_curve(const Case& definition, std::string_view ranks = "rank",
+                         bool is_beside_graphs = false);
 
 /// Returns "all-reduce of 1 GiB (bfloat16)", "the GPT-2 step in bf16", the name of a program's
 /// metric.
-std::string spoken_case(const Case& definition, std::string_view ranks = "rank");
+std::string spoken_case(const Case& definition, std::string_view ranks = "rank",
+                        bool is_beside_graphs = false);
 
 /// Returns "bf16 zero2", "bf16 without communication": what a training is called by, without the
 /// usual model.

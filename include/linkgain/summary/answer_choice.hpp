@@ -79,8 +79,9 @@ Answer answer_of_program(const RunSummary& summary, std::size_t most_rows);
 /// Says "all_reduce 1 GiB", "GPT-2 step fp32".
 std::string answer_label(const Case& definition);
 
-/// Leaves out of a case how it was launched and its pair, where no other one differs in these.
-Case spoken_form(const RunSummary& summary, const Case& definition);
+/// Says "send-recv of 64 KiB (graph)", as sentences do: how a case was launched, and its pair,
+/// where another one of the run differs in these.
+std::string spoken_case_of(const RunSummary& summary, const Case& definition);
 
 /// Says "send-recv (graph)" of the case's curve, as sentences do.
 std::string spoken_curve_of(const RunSummary& summary, const Case& definition);

@@ -392,6 +392,9 @@ TEST(SpokenCase, IsAPhrase) {
         "gpt2_step/bf16/gpt2/np2/none"}) {
     said.add(name, spoken_case(parse_case_name(name), "GPU"));
   }
+  const Case stream = parse_case_name("all_gather/bfloat16/1KiB/np2/inplace");
+  said.add("a stream beside graphs", spoken_case(stream, "GPU", true));
+  said.add("its curve", spoken_curve(stream, "GPU", true));
   said.expect_golden("spoken_cases.txt");
   EXPECT_EQ(spoken_case(program_case({.name = "loss"})), "loss");
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,23 @@ TEST(Answer, SaysOfSettingsWhatElseTheyChangedAndWhatSeveralChangedAlike) {
   answers.add("two NCCL versions", spoken(recorded("2xH200-nccl-versions")));
   answers.add("five NCCL versions", spoken(recorded("2xH200-nccl-send_recv")));
   answers.expect_golden("answer_settings.txt");
+}
+
+/// Looks in what a sentence says beside its first figure for a launch mode, where the run has both,
+/// and for intervals: by the other mode a reader may find nothing.
+TEST(Answer, SaysByWhichLaunchModeAndWithWhichIntervalWhatElseChanged) {
+  const std::regex place(" of [0-9]+ [KMG]?i?B(?! to)(?! \\((graph|stream))");
+  const std::regex ratio("[0-9]x( as (long|fast))?(, at [0-9]+ [KMG]?i?B)?([;.]|, (but|in))");
+  for (const char* folder : {"2xH200-nccl-versions", "2xH200-nccl-send_recv"}) {
+    const std::string sentence = spoken(recorded(folder));
+    EXPECT_THAT(sentence, HasSubstr("(stream)"));
+    std::smatch found;
+    EXPECT_FALSE(std::regex_search(sentence, found, ratio)) << found.str();
+    const std::size_t beside = sentence.find("; it is slower in");
+    EXPECT_FALSE(std::regex_search(sentence.begin() + static_cast<std::ptrdiff_t>(beside),
+                                   sentence.end(), found, place))
+        << found.str();
+  }
 }
 
 /// Keeps NCCL from answering for a variant that another linkgain-bench, or what NCCL does not read,
@@ -132,7 +150,7 @@ TEST(Answer, NamesAllSizesThatChangeByMoreThanAFewPerCent) {
                    setting),
        {"new is slower than p2p in all-reduce of 1 KiB to 4 KiB and of 64 MiB to 256 MiB, at most "
         "2.00x at 1 KiB (",
-        "; at 1 MiB it is 1.21x as fast."}},
+        "; at 1 MiB it is 1.21x as fast (95 % CI 1.19x to 1.22x)."}},
       {"no clause on a lesser contrary",
        of_variants({nvlink_case(all_reduce(1 << 10), 1e-5, 2e-5, 1.99, 2.01),
                     nvlink_case(all_reduce(1 << 28), 1.006e-3, 1e-3, 0.992, 0.996)},
@@ -154,32 +172,33 @@ TEST(Answer, NamesSizesThatGoTheOtherWay) {
        record_of({nvlink_case(all_reduce(1 << 10), 1.2e-5, 1.0e-5, 0.82, 0.84),
                   nvlink_case(all_reduce(1 << 28), 1e-3, 9e-3, 8.9, 9.1)}),
        {"NVLink makes all-reduce of 256 MiB 9.00x as fast (",
-        "); at 1 KiB it takes 1.20x as long."}},
+        "); at 1 KiB it takes 1.20x as long (95 % CI 1.19x to 1.22x)."}},
       {"an operation that is faster at two sizes",
        record_of({nvlink_case(all_reduce(1 << 10), 1.0e-5, 1.2e-5, 1.19, 1.21),
                   nvlink_case(all_reduce(1 << 12), 1.0e-5, 1.3e-5, 1.29, 1.31),
                   nvlink_case(all_reduce(1 << 28), 9e-3, 1e-3, 0.11, 0.112)}),
        {"NVLink makes all-reduce of 256 MiB take 9.00x as long (",
-        "); at 1 KiB to 4 KiB it is up to 1.30x as fast, at 4 KiB."}},
+        "); at 1 KiB to 4 KiB it is up to 1.30x as fast, at 4 KiB (95 % CI 1.29x to 1.31x)."}},
       {"no word of a size that goes the other way by less than a few per cent",
        of_variants({nvlink_case(all_reduce(1 << 16), 1.2e-5, 1.0e-5, 0.82, 0.84),
                     nvlink_case(all_reduce(1 << 18), 1.02e-5, 1.0e-5, 0.975, 0.985),
                     nvlink_case(all_reduce(1 << 28), 1e-3, 2e-3, 1.98, 2.02)},
                    setting),
        {"new is slower than p2p in all-reduce of 256 MiB: 2.00x as long (",
-        "); at 64 KiB it is 1.20x as fast."}},
+        "); at 64 KiB it is 1.20x as fast (95 % CI 1.19x to 1.22x)."}},
       {"another operation that P2P off makes faster, with all its sizes",
        record_of({nvlink_case(all_reduce(1 << 28), 1e-3, 9e-3, 8.9, 9.1),
                   sent(8, 1.2e-5, 1.0e-5, 0.82, 0.84), sent(4096, 1.1e-5, 1.0e-5, 0.90, 0.92),
                   sent(1 << 28, 1e-3, 8e-3, 7.9, 8.1)}),
        {"NVLink makes all-reduce of 256 MiB 9.00x as fast (",
-        "); send-recv of 8 B to 4 KiB takes up to 1.20x as long, at 8 B."}},
+        "); send-recv of 8 B to 4 KiB takes up to 1.20x as long, at 8 B (95 % CI 1.19x to "
+        "1.22x)."}},
       {"a setting that is faster at another size",
        of_variants({nvlink_case(all_reduce(1 << 16), 1.2e-5, 1.0e-5, 0.82, 0.84),
                     nvlink_case(all_reduce(1 << 28), 1e-3, 2e-3, 1.98, 2.02)},
                    setting),
        {"new is slower than p2p in all-reduce of 256 MiB: 2.00x as long (",
-        "); at 64 KiB it is 1.20x as fast."}},
+        "); at 64 KiB it is 1.20x as fast (95 % CI 1.19x to 1.22x)."}},
       {"sizes of another operation, which is faster, too, at its largest one alone",
        of_variants(
            {nvlink_case(all_reduce(1 << 16), 1.0e-5, 1.5e-5, 1.49, 1.51),
@@ -188,9 +207,10 @@ TEST(Answer, NamesSizesThatGoTheOtherWay) {
             sent(1 << 24, 1.0e-4, 1.2e-4, 1.19, 1.21), sent(1 << 28, 1.3e-3, 1.0e-3, 0.76, 0.78)},
            setting),
        {"new is faster than p2p in all-reduce of 256 MiB: 2.00x as fast (",
-        "); at 64 KiB it takes 1.50x as long; it is faster in send-recv of 256 MiB, too: 1.30x, "
-        "but "
-        "at 4 KiB to 16 MiB it takes up to 1.20x as long, at 16 MiB."}}};
+        "); at 64 KiB it takes 1.50x as long (95 % CI 1.49x to 1.51x); it is faster in send-recv "
+        "of "
+        "256 MiB, too: 1.30x (95 % CI 1.28x to 1.32x), but at 4 KiB to 16 MiB it takes up to "
+        "1.20x as long, at 16 MiB (95 % CI 1.19x to 1.21x)."}}};
   for (const Spoken& row : rows) {
     SCOPED_TRACE(row.what);
     const std::string sentence = spoken(row.record);
