@@ -56,7 +56,7 @@ void LogLimit::free_middle() const {
   const int file = open_to_write(path_, WriteMode::append);
   if (file < 0) return;
   // A file system that cannot keeps all of it.
-  ::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kKeptAtEachEnd,
+  ::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(kKeptAtEachEnd),
               static_cast<off_t>(size - 2 * kKeptAtEachEnd));
   ::close(file);
 }
