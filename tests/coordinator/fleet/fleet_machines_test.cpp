@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 #include "fleet_fixture.hpp"
+#include "linkgain/analysis/launch_statistics.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -59,6 +61,31 @@ TEST_F(Fleet, FindsMoreWithMoreLaunches) {
     record.settings.launches = 8;
   }
   EXPECT_THAT(judge(fine).drain, IsEmpty()) << "of eight one was taken";
+}
+
+/// Judges nodes whose launches differ by as much as is assumed, few, half and most of them with one
+/// launch, the others with eight.
+TEST_F(Fleet, AccusesNobodyByChanceWhateverLaunchesNodesHave) {
+  constexpr int kNodes = 300;
+  for (const int with_one : {3, kNodes / 2, kNodes - 3}) {
+    records_.clear();
+    for (int i = 1; i <= kNodes; ++i) {
+      const auto seed = static_cast<std::uint64_t>(i);
+      const int launches = i <= with_one ? 1 : 8;
+      records_.push_back(fleet_node(fmt::format("node{:03}", i), seed));
+      set_launches(node(i), launches);
+      FleetNoise noise(seed + 1000);
+      for (CaseResult& result : node(i).cases) {
+        const double deviation = assumed_deviation(result.definition.size) / std::sqrt(launches);
+        for (VariantResult& variant : result.variants) {
+          variant.time->value *= std::exp(deviation * noise.normal());
+        }
+      }
+    }
+    const FleetReport report = judge();
+    EXPECT_THAT(report.drain, IsEmpty()) << with_one;
+    EXPECT_THAT(report.measure_again, IsEmpty()) << with_one;
+  }
 }
 
 /// Knows how `linkgain run` names its folders.
