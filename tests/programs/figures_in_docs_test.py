@@ -112,6 +112,24 @@ class Figures(unittest.TestCase):
         for model, *cells in table("docs/inference.md", "Model")[0]:
             self.assertEqual(cells, measured[model.strip("`")], model)
 
+    def test_of_trainings(self):
+        """Both columns are of the records named: measured in one, predicted from the curves of another."""
+        for what, curves, step, measured, predicted in table("results/predictions.md", "Training", "Record of the curves")[0]:
+            curves = re.search(r"\[([\w-]+)\]", curves)[1] if "[" in curves else last
+            last = curves
+            own = re.search(r"of \[([\w-]+)\]", what)
+            precision = re.search(r"bf16|fp32|tf32", what)[0]
+            case = "exec/train_runtime" if "DDP" in what else f"gpt2_step/{precision}/gpt2/np2"
+            row = rows_of(own[1] if own else curves)[case, "host"]
+            self.assertEqual(measured, f"{100 * float(row['less_time']):.1f} %", what)
+            if "DDP" not in what:
+                self.hold(step, own[1] if own else curves, case, "p2p")
+            done = subprocess.run([os.environ["LINKGAIN"], "predict", ROOT / "results" / curves, "--params", "124439808", "--step-time",
+                                   step.replace(" ", ""), "--strategy", "ddp", "--dtype", "fp32", "--json"],
+                                  capture_output=True, text=True, timeout=60, check=True)
+            answer = json.loads(done.stdout)
+            self.assertEqual(predicted, f"{100 * answer['training']['less_time']:.1f} %", what)
+
     def hold_kernels(self, size, gpus, cells):
         for (kernel, variant), cell in cells.items():
             case = f"all_reduce/float32/sum/{size.replace(' ', '')}/np{gpus}/graph{kernel}"

@@ -64,9 +64,19 @@ ModelShape find_model(std::string_view name) {
 }
 
 void validate(const ModelShape& model) {
-  if (model.layers > 0 && model.hidden > 0) return;
-  throw UsageError(fmt::format("{} is missing", model.layers > 0 ? "--hidden" : "--layers"),
-                   "name a model with --model, or give --layers and --hidden");
+  if (model.layers <= 0 || model.hidden <= 0) {
+    throw UsageError(fmt::format("{} is missing", model.layers > 0 ? "--hidden" : "--layers"),
+                     "name a model with --model, or give --layers and --hidden");
+  }
+  if (model.kv_heads > model.heads) {
+    throw UsageError(fmt::format("--kv-heads {} is more than the {} heads of queries",
+                                 model.kv_heads, model.heads));
+  }
+  if (model.head_size == 0 && model.heads > 0 && model.hidden % model.heads != 0) {
+    throw UsageError(
+        fmt::format("--hidden {} is no multiple of --heads {}", model.hidden, model.heads),
+        "give --head-size");
+  }
 }
 
 }  // namespace linkgain

@@ -52,14 +52,10 @@ std::string less_time_text(const PhasePrediction& phase) {
                             share(sign < 0.0 ? high : low), share(sign < 0.0 ? low : high));
 }
 
-/// Tells whether the link is worth less: an engine computes more than the products do, and what a
-/// link carries by its data sheet has no latency.
-bool is_at_most(const Prediction& of, const PhasePrediction& phase) {
-  return of.measured.is_at_most() || !phase.is_given;
-}
-
-std::string at_most(const Prediction& of, const PhasePrediction& phase) {
-  return is_at_most(of, phase) ? "at most " : "";
+/// Says "at most" where a link's rate stands in, which has no latency; "about" where the rest of
+/// the step is that of products, of which an engine's differs.
+std::string_view reservation(const Prediction& of, const PhasePrediction& phase) {
+  return of.measured.is_at_most() ? "at most " : phase.is_given ? "" : "about ";
 }
 
 std::string decoder_clause(const Prediction& of, const PhasePrediction& phase) {
@@ -76,7 +72,7 @@ std::string decoder_clause(const Prediction& of, const PhasePrediction& phase) {
                               is_slower ? "takes to decode" : "decodes", question.batch)
                 : fmt::format("a prompt of {} tokens {}", question.prompt,
                               is_slower ? "takes" : "is read");
-  return fmt::format("{} {}{}: {}", what, is_slower ? "" : at_most(of, phase),
+  return fmt::format("{} {}{}: {}", what, is_slower ? "" : reservation(of, phase),
                      spoken_ratio({.value = phase.ratio->value}).words, less_time_text(phase));
 }
 
@@ -88,8 +84,11 @@ std::string training_clause(const Prediction& of, const PhasePrediction& phase) 
       "communication hides behind computing",
       count_text(question.parameters), name_of(question.strategy),
       readable_percent(less_time(range.low)),
-      at_most(of, phase) + readable_percent(less_time(range.high)));
-  if (phase.ratio) text += "; as in the record's GPT-2 steps " + less_time_text(phase);
+      std::string(reservation(of, phase)) + readable_percent(less_time(range.high)));
+  if (phase.ratio) {
+    text += fmt::format("; as in the record's GPT-2 steps {}{}", reservation(of, phase),
+                        less_time_text(phase));
+  }
   return text;
 }
 
@@ -228,10 +227,11 @@ void add_splits(const Prediction& of, Document& document) {
 Document notes_of(const Prediction& of) {
   Document document;
   if (of.measured.is_at_most()) {
-    document.item(fmt::format(
-        "No link was measured: what {} carries by its data sheet, {:.4g} GB/s each way, stands in, "
-        "without latency. Small all-reduces gain less.",
-        of.measured.link.name, *of.measured.link.limit));
+    document.item(
+        fmt::format("No link was measured: what {} carries by its rate, {:.4g} GB/s each way, "
+                    "stands in, without "
+                    "latency. Small all-reduces gain less.",
+                    of.measured.link.name, *of.measured.link.limit));
   }
   if (of.measured.is_at_most() && of.measured.other.path == Path::pcie_p2p) {
     document.item(with_code(fmt::format(
@@ -243,6 +243,18 @@ Document notes_of(const Prediction& of) {
         "In bfloat16 these weights do not fit into the memory of {}. Quantised ones take "
         "less time to read, and send as much: give the speed of yours with `{}`.",
         of.measured.gpus, speed_option(Phase::decode))));
+  }
+  if (of.question.decoder && !of.phases.front().is_given && !of.measured.products.empty()) {
+    const int least = of.measured.products.begin()->first;
+    const int most = of.measured.products.rbegin()->first;
+    const int hidden = of.question.decoder->model.hidden;
+    if (hidden < least || hidden > most) {
+      document.item(
+          fmt::format("The record has no products of hidden {}: those of {} stand in, whose "
+                      "weights are not read "
+                      "at the same rate.",
+                      hidden, hidden < least ? least : most));
+    }
   }
   add_doubts(of, document);
   add_splits(of, document);
@@ -340,7 +352,7 @@ json::Out phase_json(const Prediction& of, const PhasePrediction& phase) {
                        : phase.link   ? json::Out("products")
                                       : json::Out(nullptr)},
           {"by_products_s", json::nullable(seconds_of(phase.by_products))},
-          {"at_most", is_at_most(of, phase)},
+          {"at_most", of.measured.is_at_most()},
           {"beyond_measured", phase.is_beyond},
           {"one_gpu_s", json::nullable(seconds_of(phase.one_gpu))},
           {"split_slower_with_link", phase.is_split_slower(Side::link)},

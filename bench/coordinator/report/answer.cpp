@@ -32,8 +32,10 @@ RecordedAnswer recorded_answer(const RunSummary& summary) {
   }
   if (const std::optional<Prediction> model = model_prediction(summary)) {
     for (const PhasePrediction& phase : model->phases) {
+      const std::string link =
+          model->measured.is_at_most() ? ", with " + model->measured.link.name : "";
       result.predicted.push_back(
-          {.name = model->question.decoder->model.name + " " + label_of(*model, phase),
+          {.name = model->question.decoder->model.name + " " + label_of(*model, phase) + link,
            .variant = model->measured.other.variant,
            .ratio = phase.ratio});
     }

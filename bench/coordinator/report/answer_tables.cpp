@@ -74,10 +74,13 @@ void add_predicted(const RunSummary& summary, Table& table) {
                                                  : "";
     };
     const RatioText ratio = readable_ratio(*phase.ratio);
-    Cells cells{fmt::format("8B {}, predicted", name_of(phase.phase)), time_of(variants[0].name)};
+    const bool at_most = measured.is_at_most();
+    Cells cells{fmt::format("{}: 8B, {}", at_most ? "with the link" : "predicted",
+                            phase.phase == Phase::decode ? "batch 1" : "prefill"),
+                time_of(variants[0].name)};
     if (variants.size() > 2) cells.emplace_back(measured.other.variant);
     append_cells(cells, {time_of(variants.size() > 2 ? measured.other.variant : variants[1].name),
-                         "≤" + ratio.estimate, ratio.interval()});
+                         (at_most ? "≤" : "~") + ratio.estimate, ratio.interval()});
     table.add_row(std::move(cells));
   }
 }

@@ -45,13 +45,15 @@ std::optional<Prediction> model_prediction(const RunSummary& summary) {
 
 std::string model_sentence(const Prediction& prediction) {
   const MeasuredLink& measured = prediction.measured;
+  const bool at_most = measured.is_at_most();
+  const std::string_view reservation = at_most ? "at most" : "about";
   return fmt::format(
-      "{} on {} GPUs would{} decode at most {} and read prompts at most {} as fast (linkgain "
-      "predict"
-      "{}).",
-      kModel, measured.ranks, measured.is_at_most() ? " with " + measured.link.name : "",
-      speed(prediction, Phase::decode), speed(prediction, Phase::prefill),
-      measured.is_at_most() ? ", without latency" : "");
+      "By measured products{}, {} decodes one sequence {} {} and reads a prompt of {} tokens {} {} "
+      "as fast "
+      "(linkgain predict{}).",
+      at_most ? " and with " + measured.link.name : "", kModel, reservation,
+      speed(prediction, Phase::decode), kPrompt, reservation, speed(prediction, Phase::prefill),
+      at_most ? ", without latency" : "");
 }
 
 }  // namespace linkgain

@@ -180,6 +180,14 @@ void declare_path(CommandLine& line, PredictOptions& options) {
       ->type_name("N");
 }
 
+/// Refuses an option that the question asked for does not have.
+void refuse_of_group(const CLI::App& app, const char* group, std::string_view of) {
+  for (const CLI::Option* each : app.get_options()) {
+    if (each->get_group() != group || each->count() == 0) continue;
+    throw UsageError(fmt::format("{} is of a {}, which is not asked for", each->get_name(), of));
+  }
+}
+
 /// Finds out which of the two is asked for, and fills in what follows from the rest.
 void complete(PredictOptions& options) {
   ModelShape& model = options.decoder.model;
@@ -216,7 +224,11 @@ void declare(CommandLine& line, PredictOptions& options) {
   line.app.option_defaults()->group(option_group::kOutput);
   line.app.get_help_ptr()->group(option_group::kOutput);
   add_document_format(line, options.format);
-  line.deferred.then([&options] { complete(options); });
+  line.deferred.then([&options, &app = line.app] {
+    complete(options);
+    if (options.is_training) refuse_of_group(app, option_group::kDecoder, "decoder");
+    if (options.is_decoder) refuse_of_group(app, option_group::kTraining, "training");
+  });
 }
 
 /// Carries out `linkgain predict`: prints the answer. Throws UsageError where the record or the

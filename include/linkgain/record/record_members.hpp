@@ -472,8 +472,11 @@ inline constexpr const char* kMeaningOfLaunchBegins =
 
 void describe_members(auto& visit, json::Is<RecordedRow> auto& row) {
   visit("case", row.name, "its name, or that of what is predicted", {.form = json::Form::words});
-  visit("variant", row.variant,
-        "that the first one is compared with; empty where there is none, and of headroom");
+  visit(
+      "variant", row.variant,
+      "that the first one is compared with; empty where there is none, and of headroom; of what is "
+      "predicted that which the link is compared with, the first one, too, where none was "
+      "measured");
   visit.estimate({"ratio", "low", "high", "launches"}, row.ratio,
                  {"the variant's time over the first one's; of headroom that of NCCL or the copy "
                   "engine over the kernel's; null where they cannot be compared",
@@ -487,8 +490,7 @@ void describe_members(auto& visit, json::Is<RecordedAnswer> auto& answer) {
   visit("spoken", answer.spoken, "what the sentence is about, a row for each later variant");
   visit("rows", answer.rows, "what stands for the run, in the order of the tables");
   visit("headroom", answer.headroom, "our kernels beside NCCL or the copy engine");
-  visit("predicted", answer.predicted,
-        "what a model would gain at most, as linkgain predict has it");
+  visit("predicted", answer.predicted, "what a model would gain, as linkgain predict has it");
 }
 
 void describe_members(auto& visit, json::Is<Record> auto& record) {

@@ -348,12 +348,22 @@ TEST(PredictionReport, AsksAboutASpeedFarBelowWhatProductsAllow) {
   EXPECT_THAT(report(5000.0), Not(HasSubstr("together?")));
 }
 
-TEST(PredictionReport, SaysAtMostWithoutASpeedOfAnEngine) {
+TEST(PredictionReport, SaysAboutWithoutASpeedOfAnEngine) {
   const auto report = [](const PredictionQuestion& question) {
     return to_markdown(prediction_report(predict(inference_record(), question)));
   };
-  EXPECT_THAT(report(of_model()), HasSubstr("1 at most 1.09x"));
-  EXPECT_THAT(report(of_known_speeds()), Not(HasSubstr("8 at most 1.10x")));
+  EXPECT_THAT(report(of_model()), HasSubstr("1 about 1.09x"));
+  EXPECT_THAT(report(of_known_speeds()), Not(HasSubstr("about 1")));
+}
+
+TEST(PredictionReport, SaysWhichProductsStandInForOthers) {
+  const auto report = [](int hidden) {
+    PredictionQuestion question = of_model();
+    question.decoder->model.hidden = hidden;
+    return to_markdown(prediction_report(predict(inference_record(), question)));
+  };
+  EXPECT_THAT(report(16384), HasSubstr("those of 8192"));
+  EXPECT_THAT(report(5120), Not(HasSubstr("no products")));
 }
 
 TEST(PredictionReport, SaysThatWeightsDoNotFit) {

@@ -89,6 +89,14 @@ TEST(CommandLine, OfPredictRefusesWhatCannotBeMeant) {
               HasSubstr("ddp"));
   EXPECT_THAT(predict_refusal({"--model", "qwen3-8b", "--tp", "1"}), HasSubstr("2 to 1024"));
   EXPECT_THAT(predict_refusal({"--layers", "4"}), HasSubstr("--hidden is missing"));
+  EXPECT_THAT(predict_refusal({"--params", "7B", "--step-time", "1s", "--batch", "8"}),
+              HasSubstr("--batch is of a decoder"));
+  EXPECT_THAT(predict_refusal({"--model", "qwen3-8b", "--strategy", "fsdp"}),
+              HasSubstr("--strategy is of a training"));
+  EXPECT_THAT(predict_refusal({"--model", "qwen3-8b", "--kv-heads", "99"}),
+              HasSubstr("than the 32 heads"));
+  EXPECT_THAT(predict_refusal({"--layers", "4", "--hidden", "4096", "--heads", "33"}),
+              HasSubstr("no multiple of --heads 33"));
 }
 
 }  // namespace
