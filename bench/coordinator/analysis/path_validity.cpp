@@ -404,6 +404,7 @@ bool same_path(const VariantResult& a, const VariantResult& b) {
 }
 
 std::optional<Path> own_path(const Machine& machine, const Case& c, const Execution& execution) {
+  if (!execution.through_host && !uses_link(c)) return Path::unknown;
   if (!execution.through_host) return std::nullopt;
   if (*execution.through_host) return Path::host_memory;
   std::vector<PairLink> used;

@@ -61,7 +61,8 @@ RunColumn time_column(std::string title, int leave_out = 0) {
   return column;
 }
 
-/// Adds what a model would gain at most: a row for each phase, times under the variants' names.
+/// Adds what a model would gain: a row for each phase, times under the variants' names. Without an
+/// interval, which would not cover what the products leave out.
 void add_predicted(const RunSummary& summary, Table& table) {
   const std::optional<Prediction> prediction = model_prediction(summary);
   if (!prediction) return;
@@ -73,14 +74,13 @@ void add_predicted(const RunSummary& summary, Table& table) {
              : variant == measured.other.variant ? readable_time(*phase.other)
                                                  : "";
     };
-    const RatioText ratio = readable_ratio(*phase.ratio);
     const bool at_most = measured.is_at_most();
     Cells cells{fmt::format("{}: 8B, {}", at_most ? "with the link" : "predicted",
                             phase.phase == Phase::decode ? "batch 1" : "prefill"),
                 time_of(variants[0].name)};
     if (variants.size() > 2) cells.emplace_back(measured.other.variant);
     append_cells(cells, {time_of(variants.size() > 2 ? measured.other.variant : variants[1].name),
-                         (at_most ? "≤" : "~") + ratio.estimate, ratio.interval()});
+                         (at_most ? "≤" : "~") + readable_ratio(*phase.ratio).estimate});
     table.add_row(std::move(cells));
   }
 }

@@ -29,7 +29,7 @@ bool same_path(const VariantResult& a, const VariantResult& b);
 
 /// Gives the path of our own work, which knows itself whether it reaches other GPUs' memory: then
 /// the link between the ranks that the case joins, nvlink or pcie_p2p, mixed where they differ,
-/// unknown where the driver did not say. Absent where the library chose.
+/// unknown where the driver did not say or nothing is sent. Absent where the library chose.
 std::optional<Path> own_path(const Machine& machine, const Case& c, const Execution& execution);
 
 }  // namespace linkgain

@@ -131,6 +131,12 @@ TEST(OwnPath, IsThatOfTheLinksThatACaseUses) {
   const Machine uneven = gpus_joined_by({{{0, 1}, true}, {{0, 2}, false}});
   EXPECT_EQ(own_path(uneven, parse_case_name("copy_push/1MiB/np3"), direct), Path::mixed);
   EXPECT_EQ(own_path({}, parse_case_name("copy_push/1MiB/np3"), direct), Path::unknown);
+  for (const char* alone :
+       {"product_norm/bfloat16/8KiB/np3/graph/hidden=4096", "gpt2_step/bf16/gpt2/np3/none"}) {
+    EXPECT_EQ(own_path(machine, parse_case_name(alone), {}), Path::unknown) << "nothing is sent";
+  }
+  EXPECT_EQ(own_path(machine, parse_case_name("all_reduce/float32/sum/1MiB/np3"), {}),
+            std::nullopt);
   direct.through_host = true;
   EXPECT_EQ(path("copy_push/1MiB/np3/pair=0-1"), Path::host_memory);
   direct.through_host.reset();
