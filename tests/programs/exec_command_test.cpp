@@ -102,21 +102,27 @@ TEST_F(ExecCommand, ComparesNoVariantThatPutsItsWorkIntoTheBackground) {
   EXPECT_THAT(outcome.output, Not(HasSubstr("as fast")));
 }
 
+// Says it of a container, too, that gets no variable: with them its arms would not differ either.
 TEST_F(ExecProgram, SaysBeforeTheFirstRunThatTheDriverRefusesP2p) {
   const std::string said = "P2P is on in no variant";
-  for (const char* const scenario : {"rtx3090-no-bridge", "no-nvlink", "phb", "p2p-refused"}) {
-    const auto asked = [&](const Words& options) {
-      return with_status(0, run_program(on_machine(scenario, request(options, {"true"}))));
-    };
-    EXPECT_THAT(asked({"--dry-run"}).error, HasSubstr(said)) << scenario;
-    EXPECT_THAT(asked({"--dry-run", "--variant", "p2p"}).error, Not(HasSubstr(said))) << scenario;
-    const std::string progress = asked({"--rounds", "2"}).error;
-    EXPECT_LT(progress.find(said), progress.find("round 1")) << scenario;
+  write_script("docker", "#!/bin/sh\nexec env -i /bin/true\n");
+  const auto asked = [&](const std::string& scenario, const Words& options, const Words& command) {
     std::filesystem::remove_all(folder_ / "out");
+    return with_status(0, run_program(on_machine(scenario, request(options, command))));
+  };
+  for (const char* const scenario : {"rtx3090-no-bridge", "no-nvlink", "phb", "p2p-refused"}) {
+    for (const Words& command : {Words{"true"}, Words{"./docker", "run", "image", "train"}}) {
+      EXPECT_THAT(asked(scenario, {"--dry-run"}, command).error, HasSubstr(said)) << scenario;
+      const std::string progress = asked(scenario, {"--rounds", "2"}, command).error;
+      EXPECT_LT(progress.find(said), progress.find("round 1")) << scenario;
+      EXPECT_THAT(result("report.md"), AllOf(HasSubstr(said), Not(HasSubstr("P2P is allowed"))))
+          << scenario;
+    }
+    const Words alone{"--rounds", "2", "--variant", "p2p"};
+    EXPECT_THAT(asked(scenario, alone, {"true"}).error, Not(HasSubstr(said))) << scenario;
+    EXPECT_THAT(result("report.md"), Not(HasSubstr("P2P is allowed"))) << scenario;
   }
-  const auto joined =
-      with_status(0, run_program(on_machine("h200x2", request({"--dry-run"}, {"true"}))));
-  EXPECT_THAT(joined.error, Not(HasSubstr(said)));
+  EXPECT_THAT(asked("h200x2", {"--dry-run"}, {"true"}).error, Not(HasSubstr(said)));
 }
 
 // What `linkgain exec` says of errors on links and of GPUs that fail, on those of the NVML double.

@@ -111,7 +111,8 @@ std::string readable_traffic(double bytes) {
   return fmt::format("{:.0f} B", bytes);
 }
 
-std::optional<bool> nvlink_joins(const Machine& machine, std::span<const RunEvidence> runs) {
+std::optional<bool> same_for_used_pairs(const Machine& machine, std::span<const RunEvidence> runs,
+                                        PairQuestion what) {
   std::set<int> gpus;
   for (const RunEvidence& run : runs) {
     for (const GpuEvidence& gpu : judged_gpus(runs, run)) gpus.insert(gpu.gpu);
@@ -120,7 +121,7 @@ std::optional<bool> nvlink_joins(const Machine& machine, std::span<const RunEvid
   std::erase_if(pairs, [&](const PairLink& pair) {
     return !gpus.contains(pair.from) || !gpus.contains(pair.to);
   });
-  return same_for_all_pairs(pairs, joined_by_nvlink);
+  return same_for_all_pairs(pairs, what);
 }
 
 std::vector<NcclConnection> connections_of(std::span<const RunEvidence> runs) {
@@ -180,7 +181,7 @@ Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine) 
     const bool is_beside_nccl = lines.shm + lines.net > 0 && lines.p2p + lines.other == 0;
     return is_beside_nccl ? Path::mixed : Path::nvlink;
   }
-  const Path said = path_of(lines, nvlink_joins(machine, runs));
+  const Path said = path_of(lines, same_for_used_pairs(machine, runs, joined_by_nvlink));
   const bool is_without_p2p = said == Path::host_memory || said == Path::network;
   if (is_without_p2p && !nvlink_bytes_in_a_run(runs) && has_own_all_reduce(runs)) {
     return Path::unknown;

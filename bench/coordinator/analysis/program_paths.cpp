@@ -143,6 +143,12 @@ std::string why_unused(const ArmEvidence& arm) {
                         : "no NVLink joins its GPUs";
 }
 
+/// Says whether the driver allows P2P, before what then carried the data.
+std::string_view permission_text(const ArmEvidence& arm) {
+  return arm.is_refused ? "the driver allows P2P between none of these GPUs, and"
+                        : "P2P is allowed, but";
+}
+
 /// Judges by NCCL's log what counters of NVLink do not tell; returns whether that says it all. One
 /// connection by P2P is enough where P2P is off.
 bool judge_log(const ArmEvidence& arm, std::vector<Warning>& warnings) {
@@ -158,10 +164,8 @@ bool judge_log(const ArmEvidence& arm, std::vector<Warning>& warnings) {
   if (arm.path != Path::pcie_p2p) {
     warnings.push_back(
         warning_of(WarningCode::exec_no_nvlink,
-                   fmt::format("{}: {}, {} NCCL took {} ({})", arm.variant,
-                               arm.is_refused ? "the driver allows P2P between none of these GPUs"
-                                              : "P2P is allowed",
-                               arm.is_refused ? "and" : "but", readable_path(arm.path), kinds)));
+                   fmt::format("{}: {} NCCL took {} ({})", arm.variant, permission_text(arm),
+                               readable_path(arm.path), kinds)));
   }
   return true;
 }
@@ -180,9 +184,9 @@ void judge_path(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warn
     } else if (!is_use(*bytes)) {
       warnings.push_back(warning_of(
           WarningCode::exec_no_nvlink,
-          fmt::format("{}: P2P is allowed, but {} went over NVLink in a run: {}", arm.variant,
+          fmt::format("{}: {} {} went over NVLink in a run{}", arm.variant, permission_text(arm),
                       *bytes > 0.0 ? "only " + readable_traffic(*bytes) : "nothing",
-                      why_unused(arm))));
+                      arm.is_refused ? "" : ": " + why_unused(arm))));
     }
   }
 }

@@ -393,9 +393,10 @@ std::vector<ArmEvidence> arms_of(const Record& record, const std::optional<std::
     arm.nccl = variant.nccl;
     arm.is_like_first = is_like_first(record, variant);
     arm.runs = at ? counted_runs(record, variant.name, *at) : counted_runs(record, variant.name);
-    arm.is_joined = nvlink_joins(record.machine, arm.runs);
+    arm.is_joined = same_for_used_pairs(record.machine, arm.runs, joined_by_nvlink);
     arm.path = path_of_program(arm.runs, record.machine);
-    arm.is_refused = refuses_p2p(record.machine);
+    arm.is_refused = refuses_p2p(record.machine) ||
+                     same_for_used_pairs(record.machine, arm.runs, allows_p2p) == false;
   }
   return arms;
 }
@@ -429,8 +430,13 @@ bool decides_rounds(const Record& record, const Case& definition) {
 
 std::optional<Warning> refused_p2p_warning(const Record& record) {
   const std::vector<Variant>& variants = record.settings.variants;
-  const auto off = std::ranges::count_if(
-      variants, [&](const Variant& each) { return is_p2p_off(record, each.name); });
+  // A variable that reaches no program counts: passed on, it would change nothing either.
+  const auto off = std::ranges::count_if(variants, [&](const Variant& each) {
+    return is_p2p_off(record, each.name) ||
+           std::ranges::any_of(each.environment, [](const auto& variable) {
+             return forbids_p2p(variable.first, variable.second);
+           });
+  });
   if (off == 0 || off == std::ssize(variants) || !refuses_p2p(record.machine)) return std::nullopt;
   return warning_of(WarningCode::same_path,
                     "P2P is on in no variant: the driver allows it between none of these GPUs");

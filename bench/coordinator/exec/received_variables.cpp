@@ -13,6 +13,7 @@
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/record/warning.hpp"
+#include "linkgain/telemetry/nccl_log.hpp"
 #include "linkgain/watch/program_evidence.hpp"
 
 namespace linkgain {
@@ -55,6 +56,25 @@ std::vector<Environment> environments_of_program(const SeenProcesses& all,
   return {environment_behind(*program, all, left)};
 }
 
+/// Says how the program's container gets the variables; beside them those of NCCL's log that
+/// linkgain sets and the command does not pass on.
+std::string how_to_pass_on(const ExecPlan& plan, const RunPlace& place,
+                           const std::set<std::string>& names) {
+  std::string advice = fmt::format("pass it on, before the image: -e {}", fmt::join(names, " -e "));
+  if (!chooses_nccl_log(plan, place, {}).empty()) return advice;
+  const Environment set = log_variables({});
+  const Environment inside = received(words_of(plan, place), set);
+  std::string log;
+  for (const auto& [name, value] : set) {
+    if (!inside.contains(name)) log += fmt::format(" -e {}", name);
+  }
+  if (log.empty()) return advice;
+  return fmt::format(
+      "{}; for NCCL's log, which tells the path,{}, and the results folder, as by -v, under its "
+      "own path",
+      advice, log);
+}
+
 }  // namespace
 
 Environment environment_received(const ExecPlan& plan, int variant,
@@ -86,15 +106,15 @@ std::optional<Warning> container_warning(const ExecPlan& plan,
   std::set<std::string> names;
   std::set<std::string> parts;  // of variants
   bool is_set_by_command = false;
-  bool is_in_container = false;
+  std::optional<RunPlace> container;
   for (std::size_t i = 0; i < plan.variants.size(); ++i) {
+    const RunPlace place{.variant = static_cast<int>(i)};
     for (const auto& [name, value] : plan.variants[i].environment) {
       if (received[i].at(name) == value) continue;
       names.insert(name);
       parts.insert(name);
       is_set_by_command = is_set_by_command || !received[i].at(name).empty();
-      is_in_container =
-          is_in_container || starts_container(words_of(plan, {.variant = static_cast<int>(i)}));
+      if (starts_container(words_of(plan, place))) container = place;
     }
     for (const std::string& name : plan.variants[i].unset) {
       if (!received[i].contains(name)) continue;
@@ -114,10 +134,9 @@ std::optional<Warning> container_warning(const ExecPlan& plan,
                   parts.size() == 1 ? "does" : "do", is_p2p ? ", so P2P was not switched" : ""));
   warning.advice =
       is_set_by_command ? fmt::format("give the command no values for {}", all)
-      : is_in_container
-          ? fmt::format("pass it on, before the image: -e {}", fmt::join(names, " -e "))
-          : fmt::format("pass it on, as by sudo --preserve-env={}, or set it in the script",
-                        fmt::join(names, ","));
+      : container       ? how_to_pass_on(plan, *container, names)
+                  : fmt::format("pass it on, as by sudo --preserve-env={}, or set it in the script",
+                                fmt::join(names, ","));
   return warning;
 }
 

@@ -21,7 +21,7 @@ struct ArmEvidence {
   std::optional<bool> is_joined{};  ///< by NVLink: all its GPUs, or none; absent: not known
   std::vector<RunEvidence> runs{};
   Path path = Path::unknown;  ///< path_of_program()
-  bool is_refused = false;    ///< the driver allows P2P between none of the machine's GPUs
+  bool is_refused = false;    ///< the driver allows P2P between none of its GPUs
 
   bool p2p_off() const { return !forbidding.empty(); }
 };

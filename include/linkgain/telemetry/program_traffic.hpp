@@ -40,9 +40,9 @@ std::optional<double> nvlink_bytes_in_a_run(std::span<const RunEvidence> runs);
 /// Says "1.21 TB", "0 B".
 std::string readable_traffic(double bytes);
 
-/// Tells whether NVLink joins all pairs of the judged_gpus() of the runs; absent where pairs differ
-/// or the driver does not say.
-std::optional<bool> nvlink_joins(const Machine& machine, std::span<const RunEvidence> runs);
+/// Gives same_for_all_pairs() of the judged_gpus() of the runs.
+std::optional<bool> same_for_used_pairs(const Machine& machine, std::span<const RunEvidence> runs,
+                                        PairQuestion what);
 
 /// Lists NCCL's connections in any of the runs, each once.
 std::vector<NcclConnection> connections_of(std::span<const RunEvidence> runs);
@@ -59,9 +59,9 @@ std::string readable_connections(const std::vector<NcclConnection>& connections)
 
 /// Gives NVLink where the median run used it by the counters, and mixed where NCCL's log has no P2P
 /// beside: the program moved some of it by other means. Else it gives what NCCL's connections say.
-/// Of P2P these do not say over which link: that is PCIe where nvlink_joins() none, else Path::p2p.
-/// Unknown where both are silent, and where nothing was counted, NCCL took no P2P, and an engine
-/// has all-reduces of its own.
+/// Of P2P these do not say over which link: that is PCIe where no NVLink joins its GPUs, else
+/// Path::p2p. Unknown where both are silent, and where nothing was counted, NCCL took no P2P, and
+/// an engine has all-reduces of its own.
 Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine);
 
 }  // namespace linkgain

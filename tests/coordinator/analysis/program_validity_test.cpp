@@ -268,23 +268,26 @@ TEST(ProgramValidity, AnArmIsLikeTheFirstUnlessItsTimeGpusOrLibraryDiffer) {
   EXPECT_FALSE(arms_of(record).at(1).is_like_first) << "nothing was compared";
 }
 
-TEST(ProgramValidity, AnArmIsJoinedAsTheGpusThatItUsesAre) {
+TEST(ProgramValidity, AnArmIsJoinedAndRefusedAsTheGpusThatItUsesAre) {
   Record record;
   record.settings.variants = {{"p2p", {}}};
-  record.machine.links = {
-      {0, 1, std::nullopt, true}, {0, 2, std::nullopt, false}, {1, 2, std::nullopt, false}};
+  record.machine.links = {{0, 1, true, true}, {0, 2, std::nullopt, false}, {1, 2, false, false}};
   ProgramRun& run = record.runs.emplace_back();
   run.variant = "p2p";
-  const auto joined = [&](const std::vector<int>& gpus) {
+  const auto arm = [&](const std::vector<int>& gpus) {
     run.evidence.gpus.clear();
     for (const int gpu : gpus) run.evidence.gpus.push_back({.gpu = gpu});
-    return arms_of(record).front().is_joined;
+    return arms_of(record).front();
   };
+  const auto joined = [&](const std::vector<int>& gpus) { return arm(gpus).is_joined; };
   EXPECT_EQ(joined({0, 1}), true);
   EXPECT_EQ(joined({1, 2}), false);
   EXPECT_EQ(joined({0, 1, 2}), std::nullopt) << "some are";
   EXPECT_EQ(joined({1, 3}), std::nullopt) << "of a GPU that nobody knows";
   EXPECT_EQ(joined({0}), std::nullopt) << "one has no peer";
+  EXPECT_TRUE(arm({1, 2}).is_refused);
+  EXPECT_FALSE(arm({0, 1}).is_refused);
+  EXPECT_FALSE(arm({0, 1, 2}).is_refused) << "some may";
 }
 
 TEST(ProgramValidity, EitherVariableThatForbidsP2pIsInForce) {
@@ -473,6 +476,9 @@ TEST(ProgramValidity, AreSaidInSentences) {
     situations.add(is_joined ? "nothing over the NVLink that is there" : "nothing, without NVLink",
                    said_of({known, arm_of("host", {0})}));
   }
+  ArmEvidence refused = arm_of("p2p", {0});
+  refused.is_refused = true;
+  situations.add("nothing, where the driver refuses P2P", said_of({refused}));
   ArmEvidence alone = arm_of("p2p", {0});
   alone.runs[0].gpus.pop_back();
   situations.add("one GPU", said_of({alone, arm_of("host", {0})}));

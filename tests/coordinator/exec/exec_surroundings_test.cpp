@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "exec_records.hpp"
+#include "linkgain/exec/received_variables.hpp"
 #include "support/scoped_environment.hpp"
 
 namespace linkgain::test {
@@ -53,6 +54,25 @@ TEST(LogsOfPrograms, AreMissedOnce) {
                           return report;
                         }).record;
   EXPECT_EQ(std::ranges::count(record.warnings, "run-noted", &Warning::code), 1);
+}
+
+/// Names at once all that a container is to be given.
+TEST(LogsOfPrograms, AreNamedWhereAContainerGetsNoVariable) {
+  ExecOptions options;
+  options.command = {"sh"};
+  ExecPlan plan = make_exec_plan(options, {{"PATH", "/usr/bin:/bin"}});
+  const auto advice = [&](const std::vector<std::string>& command) {
+    plan.command = command;
+    const std::optional<Warning> warning = container_warning(plan, all_received(plan));
+    return warning ? warning->advice : "";
+  };
+  EXPECT_THAT(advice({"docker", "run", "image"}),
+              testing::HasSubstr(" -e NCCL_DEBUG -e NCCL_DEBUG_FILE -e NCCL_DEBUG_SUBSYS"));
+  EXPECT_THAT(advice({"docker", "run", "-e", "NCCL_DEBUG", "-e", "NCCL_DEBUG_FILE", "image"}),
+              testing::HasSubstr(" path, -e NCCL_DEBUG_SUBSYS, "));
+  EXPECT_THAT(advice({"docker", "run", "-e", "NCCL_DEBUG=WARN", "image"}),
+              testing::EndsWith(" -e NCCL_WIN_ENABLE"))
+      << "the log is the user's";
 }
 
 /// Shows what linkgain itself sets, but for what the caller chooses.
