@@ -6,9 +6,9 @@
 
 #include "kernels/all_reduce/all_reduce.hpp"
 #include "kernels/all_reduce/layout.cuh"
-#include "kernels/all_reduce/one_shot.cuh"
 #include "kernels/all_reduce/packets.cuh"
 #include "kernels/all_reduce/ring.cuh"
+#include "kernels/all_reduce/sentinel.cuh"
 #include "kernels/all_reduce/two_shot.cuh"
 #include "kernels/common/device_attribute.hpp"
 #include "kernels/verify/pattern.hpp"
@@ -46,8 +46,7 @@ int most_blocks() {
 template <AllReduceMethod kMethod, typename T, int kRanks>
 Entry entry() {
   constexpr AllReduceTraits kTraits = traits_of(kMethod);
-  constexpr bool kIsBuilt = kHasWholeVectors || !kTraits.has(kWholeVectors);
-  if constexpr (kIsBuilt && (std::is_same_v<T, float> || !kTraits.has(kFloat32Only))) {
+  if constexpr (std::is_same_v<T, float> || !kTraits.has(kFloat32Only)) {
     return {KernelOf<kMethod>::template get<T, kRanks>(), most_blocks<kMethod, T, kRanks>};
   }
   return {};
@@ -84,7 +83,6 @@ cudaError_t with_summed(ElementType type, Work work) {
 cudaError_t find_kernel(AllReduceMethod method, ElementType type, int ranks, int blocks,
                         AllReduceKernel* kernel) {
   return with_summed(type, [&](auto tag) {
-    if (!is_built(method)) return cudaErrorNotSupported;
     const Entry found = entry_of<typename decltype(tag)::type>(
         method, ranks, std::make_index_sequence<kMostRanks - 1>{});
     if (found.kernel == nullptr) return cudaErrorInvalidValue;
@@ -96,7 +94,7 @@ cudaError_t find_kernel(AllReduceMethod method, ElementType type, int ranks, int
 /// Returns no more threads than there is data for, in whole warps, if a thread waits for no others.
 unsigned threads_for(const AllReduceTraits& method, std::int64_t items, int blocks) {
   if (!method.has(kFlagsInData)) return kAllReduceThreads;
-  const std::int64_t each = divide_up(divide_up(items, method.unit.items), blocks);
+  const std::int64_t each = divide_up(items, blocks);
   return static_cast<unsigned>(
       std::min<std::int64_t>(kAllReduceThreads, round_up(each, kWarpThreads)));
 }
@@ -106,20 +104,25 @@ unsigned threads_for(const AllReduceTraits& method, std::int64_t items, int bloc
 std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int ranks) {
   constexpr std::int64_t kPlaceBytes = 16;  // a packet's, or an item's
   const AllReduceTraits& traits = traits_of(method);
-  const std::int64_t items = divide_up(bytes, traits.unit.item_bytes);
-  std::int64_t places =
-      ranks * traits.unit.packets * whole_lines(divide_up(items, traits.unit.items));
-  if (traits.has(kDataByShares)) {
-    places = (ranks + (traits.has(kKeepsOwnShare) ? 1 : 0)) * whole_lines(divide_up(items, ranks));
+  const std::int64_t items = divide_up(bytes, traits.item_bytes);
+  const std::int64_t share = whole_lines(divide_up(items, ranks));
+  if (traits.has(kSentinels)) {
+    const std::int64_t places = ranks == 2 ? whole_lines(items) : 2 * ranks * share;
+    return kControlBytes + kSentinelSets * places * kPlaceBytes;
   }
+  const std::int64_t places = traits.has(kDataByShares)
+                                  ? (ranks + (traits.has(kKeepsOwnShare) ? 1 : 0)) * share
+                                  : ranks * whole_lines(items);
   return kControlBytes + kBufferSets * places * kPlaceBytes;
 }
 
 Mutant all_reduce_mutant() { return kMutant; }
 
-cudaError_t poison_all_reduce_scratch(void* scratch, std::int64_t bytes, cudaStream_t stream) {
+cudaError_t reset_all_reduce_scratch(AllReduceMethod method, void* scratch, std::int64_t bytes,
+                                     cudaStream_t stream) {
   if (bytes < kControlBytes) return cudaErrorInvalidValue;
-  return cudaMemsetAsync(static_cast<char*>(scratch) + kControlBytes, kPoisonByte,
+  const int byte = traits_of(method).has(kSentinels) ? kSentinelByte : kPoisonByte;
+  return cudaMemsetAsync(static_cast<char*>(scratch) + kControlBytes, byte,
                          static_cast<std::size_t>(bytes - kControlBytes), stream);
 }
 
@@ -150,9 +153,8 @@ cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
     return cudaErrorInvalidValue;
   }
   const AllReduceTraits& traits = traits_of(method);
-  const std::int64_t items = divide_up(elements * traits_of(type).bytes, traits.unit.item_bytes);
-  const std::int64_t most =
-      divide_up(most_elements * traits_of(type).bytes, traits.unit.item_bytes);
+  const std::int64_t items = divide_up(elements * traits_of(type).bytes, traits.item_bytes);
+  const std::int64_t most = divide_up(most_elements * traits_of(type).bytes, traits.item_bytes);
   // A block that waits for data would keep no step where it has none.
   if (traits.has(kFlagsInData) && items != most) return cudaErrorInvalidValue;
   const std::int64_t layout = whole_lines(most);
@@ -167,7 +169,9 @@ cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
   const AllReduceArguments arguments{static_cast<std::uint32_t>(items),
                                      static_cast<std::uint32_t>(layout), input, bound,
                                      by_steps(regions, offsets.output)};
-  return launch_pdl(kernel, static_cast<unsigned>(blocks), threads_for(traits, items, blocks),
+  const bool by_shares = traits.has(kSentinels) && regions.ranks > 2;
+  const std::int64_t waited_for = by_shares ? divide_up(items, regions.ranks) : items;
+  return launch_pdl(kernel, static_cast<unsigned>(blocks), threads_for(traits, waited_for, blocks),
                     stream, arguments);
 }
 

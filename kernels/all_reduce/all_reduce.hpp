@@ -27,9 +27,6 @@ AllReduceChoice choose_all_reduce(std::int64_t bytes, ElementType type, int rank
 int all_reduce_blocks(AllReduceMethod method, std::int64_t bytes, int ranks, int multiprocessors,
                       AllReducePath path);
 
-/// Returns whether the compiler had what the method takes.
-bool is_built(AllReduceMethod method);
-
 /// Returns bytes of every rank's scratch for operations of `bytes` at most. Operations that share
 /// scratch must be of one method, launched with one grid.
 std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int ranks);
@@ -38,9 +35,10 @@ std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int 
 /// tests.
 Mutant all_reduce_mutant();
 
-/// Enqueues: all of a rank's scratch of `bytes` but its counters holds what no operation leaves
-/// there, as long as no rank works with it.
-cudaError_t poison_all_reduce_scratch(void* scratch, std::int64_t bytes, cudaStream_t stream);
+/// Enqueues: all of a rank's scratch of `bytes` but its counters holds what `method` wants there
+/// before its first operation, and what no operation leaves there. No rank may work with it.
+cudaError_t reset_all_reduce_scratch(AllReduceMethod method, void* scratch, std::int64_t bytes,
+                                     cudaStream_t stream);
 
 /// What the counters of an operation's blocks start from. They wrap after 2^32.
 struct AllReduceCounters {
@@ -64,8 +62,8 @@ cudaError_t check_all_reduce(AllReduceMethod method, ElementType type, int ranks
 /// else may be there. `bound` is how long they do. Buffers are padded to 16 bytes. Where the device
 /// can (compute capability 9.0), a launch starts while the one before it in the stream ends.
 /// cudaErrorInvalidValue for other types, numbers, ranks or blocks, and for 2^32 - 2^19 of the
-/// method's items or more; cudaErrorNotSupported where the compiler lacked what the method takes,
-/// cudaErrorCooperativeLaunchTooLarge for more blocks than the device has room for.
+/// method's items or more; cudaErrorCooperativeLaunchTooLarge for more blocks than the device has
+/// room for.
 cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
                        const DataOffsets& offsets, ElementType type, std::int64_t elements,
                        std::int64_t most_elements, int blocks, cudaStream_t stream,

@@ -43,6 +43,9 @@ LINKGAIN_BOTH constexpr int vectors_in_flight(int ranks) {
 /// all ranks in flight, for which half of them are too few from six ranks on.
 constexpr int two_shot_blocks(int ranks) { return ranks <= 5 ? 2 : 1; }
 
+/// The same of sentinels between two ranks.
+inline constexpr int kSentinelBlocks = 2;
+
 /// The same of ring, which is launched with one. Of sm_100's and sm_120's registers half are too
 /// few for it: it spills 384 bytes or more there, and nothing elsewhere.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000

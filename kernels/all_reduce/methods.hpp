@@ -12,15 +12,14 @@ namespace linkgain::kernels {
 
 /// How the bytes go. All push: a store crosses a link once, a load asks first, and with both
 /// directions busy stores get 366 GB/s each way of an H200's NVLink where loads get 337.
-enum class AllReduceMethod { ll, ll16, one_shot, two_shot, ring, staged_two_shot };
+enum class AllReduceMethod { ll, sentinel, two_shot, ring, staged_two_shot };
 
 /// What joins the ranks.
 enum class AllReducePath {
-  /// P2P on which devices do atomic operations on each other's memory, as NVLink: 16 bytes arrive
-  /// as one there.
+  /// P2P by which devices do atomic operations on each other's memory, as NVLink.
   p2p_atomics,
-  /// Other P2P, as PCIe, of which only 8 bytes are sure to. That flags come there behind the data
-  /// before them no machine has proved: what has its flags in the data is all that is chosen.
+  /// Other P2P, as PCIe. That flags come there behind the data before them no machine has proved:
+  /// what waits for the data themselves is all that is chosen.
   p2p,
   host_memory,
 };
@@ -44,18 +43,11 @@ enum AllReduceTrait : unsigned {
   kByP2p = 1U,           ///< worth choosing there
   kThroughHost = 2U,     ///< worth choosing there
   kFloat32Only = 4U,     ///< partial sums go over the link, which half precision would round
-  kWholeVectors = 8U,    ///< takes accesses of 16 bytes that happen as one, of compiler and link
-  kReachesData = 16U,    ///< needs every rank's data, and not only its scratch
-  kFlagsInData = 32U,    ///< a block waits for data, not for its counterparts
-  kDataByShares = 64U,   ///< scratch has a share of the data from each rank, not all of them
-  kKeepsOwnShare = 128U  ///< and the sums of the rank's own
-};
-
-/// Data are items, of which `items` go together as so many packets of 16 bytes.
-struct AllReduceUnit {
-  int item_bytes;
-  int items;
-  int packets;
+  kReachesData = 8U,     ///< needs every rank's data, and not only its scratch
+  kFlagsInData = 16U,    ///< a block waits for data, not for its counterparts
+  kDataByShares = 32U,   ///< scratch has a share of the data from each rank, not all of them
+  kKeepsOwnShare = 64U,  ///< and the sums of the rank's own
+  kSentinels = 128U      ///< words of fresh buffers are sentinels, in three sets
 };
 
 struct AllReduceTraits {
@@ -67,7 +59,7 @@ struct AllReduceTraits {
   unsigned traits;         ///< of AllReduceTrait
   std::string_view sent;   ///< by each of n ranks, times the data
   std::string_view waits;  ///< of a block for other ranks, one after the other
-  AllReduceUnit unit;
+  int item_bytes;          ///< that a thread handles at once
   /// Bytes of an operation for which a block more pays; 0: as select.cu says.
   int p2p_block_bytes;
   int host_block_bytes;
@@ -79,23 +71,21 @@ struct AllReduceTraits {
 inline constexpr AllReduceTraits kAllReduceMethods[] = {
     // A flag beside every 4 bytes; whoever sees the flag has the data.
     {AllReduceMethod::ll, "ll", "one-shot, flags in data", "ONE_SHOT", "LL",
-     kByP2p | kThroughHost | kFlagsInData, "2 (n - 1)", "1", {8, 1, 1}, 256, 256},
-    // The same with a flag beside every 12 bytes.
-    {AllReduceMethod::ll16, "ll16", "one-shot, flags in 16 bytes", "ONE_SHOT", "LL16",
-     kByP2p | kWholeVectors | kFlagsInData, "4/3 (n - 1)", "1", {16, 3, 4}, 1536, 16384},
-    // The same with a flag for each block's part.
-    {AllReduceMethod::one_shot, "one_shot", "one-shot", "ONE_SHOT", "SIMPLE",
-     kByP2p | kThroughHost, "n - 1", "1", {16, 1, 1}, 8192, 16384},
+     kByP2p | kThroughHost | kFlagsInData, "2 (n - 1)", "1", 8, 256, 256},
+    // No flags: a word that is no sentinel has come. Between three ranks and more as two_shot.
+    {AllReduceMethod::sentinel, "sentinel", "sentinels in data", "TWO_SHOT", "SENTINEL",
+     kByP2p | kThroughHost | kFlagsInData | kSentinels, "2 (n - 1) / n", "1, of three ranks on 2",
+     16, 1024, 2048},
     // Each share goes to the rank that adds it up, which stores the sum into all others' outputs.
     {AllReduceMethod::two_shot, "two_shot", "two-shot", "TWO_SHOT", "SIMPLE",
-     kByP2p | kReachesData | kDataByShares, "2 (n - 1) / n", "2", {16, 1, 1}, 0, 16384},
+     kByP2p | kReachesData | kDataByShares, "2 (n - 1) / n", "2", 16, 0, 16384},
     // Each share goes from rank to rank, which add theirs, and its sum round once more.
     {AllReduceMethod::ring, "ring", "ring", "RING", "SIMPLE",
      kByP2p | kFloat32Only | kReachesData | kDataByShares, "2 (n - 1) / n", "2 (n - 1)",
-     {16, 1, 1}, 0, 16384},
+     16, 0, 16384},
     // two_shot, but a sum goes into its rank's scratch, once, for all others to load.
     {AllReduceMethod::staged_two_shot, "staged_two_shot", "two-shot, sums staged", "TWO_SHOT",
-     "SIMPLE", kThroughHost | kDataByShares | kKeepsOwnShare, "1", "2", {16, 1, 1}, 0, 0},
+     "SIMPLE", kThroughHost | kDataByShares | kKeepsOwnShare, "1", "2", 16, 0, 0},
 };
 // clang-format on
 

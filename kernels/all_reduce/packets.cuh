@@ -9,7 +9,7 @@
 #include "kernels/peer/packet.cuh"
 #include "kernels/peer/signal.cuh"
 
-// Every rank stores its data into all others' scratch, with flags in them: ll, ll16. One phase. A
+// Every rank stores its data into all others' scratch, with flags in them: ll. One phase. A
 // thread waits for the packets of its own items, and for nothing else. The state is committed while
 // they are on their way: what comes after them is what an operation takes longer by.
 
@@ -78,66 +78,11 @@ __global__ void __launch_bounds__(kAllReduceThreads, 1)
   }
 }
 
-/// Reduces by items of 16 bytes, three at a time. The number of blocks is as for ll.
-template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads, 1)
-    ll16(const __grid_constant__ AllReduceArguments arguments) {
-  pdl_trigger_then_wait();
-  const PeerSteps& peers = arguments.peers;
-  const int rank = peers.rank;
-  const std::uint32_t items = arguments.items;
-  const std::uint32_t groups = divide_up(items, std::uint32_t{kLL16Vectors});
-  const auto pitch = static_cast<std::uint32_t>(whole_lines(groups));
-  const auto* input = static_cast<const uint4*>(arguments.input);
-  auto* output = static_cast<uint4*>(peers.by_step[0].output);
-  const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
-  const std::uint32_t stride = gridDim.x * blockDim.x;
-  const LL16Group first_group = read_group(input, first, items);
-  BlockSignals signals(peers, arguments.bound);
-  const std::int64_t buffers = buffers_of(signals, std::int64_t{pitch} * (kRanks * kLL16Packets));
-  for (std::uint32_t i = first; i < groups; i += stride) {
-    const LL16Group own = i == first ? first_group : read_group(input, i, items);
-#pragma unroll
-    for (int step = 1; step < kRanks; ++step) {
-      uint4* to =
-          at<uint4>(peers.by_step[step].scratch, buffers) + row_of(rank * kLL16Packets, pitch);
-      store_packets(to + i, pitch, own, signals.flag());
-    }
-  }
-  signals.commit();
-  const uint4* received = at<uint4>(peers.by_step[0].scratch, buffers);
-  for (std::uint32_t i = first; i < groups; i += stride) {
-    const LL16Group own = i == first ? first_group : read_group(input, i, items);
-    Sums<T, 4> sums[kLL16Vectors];
-    const auto add_group = [&](const LL16Group& data) {
-#pragma unroll
-      for (int v = 0; v < kLL16Vectors; ++v) add(sums[v], data.vectors[v]);
-    };
-    const auto data_of = [&](int peer) {
-      return wait_for_packets(received + row_of(peer * kLL16Packets, pitch) + i, pitch,
-                              arguments.bound, signals.awaits_packet_of(peer));
-    };
-    add_in_order<kRanks>(rank, own, data_of, add_group);
-    LL16Group result;
-#pragma unroll
-    for (int v = 0; v < kLL16Vectors; ++v) result.vectors[v] = rounded(sums[v]);
-    write_group(output, i, items, result);
-  }
-}
-
 template <>
 struct KernelOf<AllReduceMethod::ll> {
   template <typename T, int kRanks>
   static AllReduceKernel get() {
     return ll<T, kRanks>;
-  }
-};
-
-template <>
-struct KernelOf<AllReduceMethod::ll16> {
-  template <typename T, int kRanks>
-  static AllReduceKernel get() {
-    return ll16<T, kRanks>;
   }
 };
 

@@ -2,7 +2,6 @@
 
 #include "kernels/all_reduce/all_reduce.hpp"
 #include "kernels/all_reduce/layout.cuh"
-#include "kernels/common/memory_order.cuh"
 
 // Where one method overtakes another, as tests/worker/backends/all_reduce_methods.cpp found it on
 // two, three and four H200 (README.md has a table). `bytes` are an operation's, `sent` are bytes *
@@ -14,48 +13,44 @@ namespace {
 constexpr std::int64_t kKibibyte = 1 << 10;
 constexpr std::int64_t kMebibyte = 1 << 20;
 constexpr std::int64_t kLongSteps = 32 * kMebibyte;
-constexpr std::int64_t kFlagsPay = 64 * kKibibyte;  ///< sent bytes up to which ll leads
-
-/// Chooses between ll16, which sends 4/3 of `sent`, and two_shot, which waits once more and sends
-/// 2/ranks of it. The wait pays where it saves more than 0.95 MiB: above 2.85 MiB on two ranks, 390
-/// KiB on four.
-AllReduceMethod fastest_of_small(std::int64_t sent, int ranks) {
-  const std::int64_t saved = sent * (4 * ranks - 6) / (3 * ranks);
-  if (sent <= kFlagsPay) return AllReduceMethod::ll;
-  return saved <= 972 * kKibibyte ? AllReduceMethod::ll16 : AllReduceMethod::two_shot;
-}
-
-/// Chooses without ll16.
-AllReduceMethod fastest_of_small_narrow(std::int64_t sent) {
-  if (sent <= kMebibyte / 2) return AllReduceMethod::ll;
-  return sent <= 2 * kMebibyte ? AllReduceMethod::one_shot : AllReduceMethod::two_shot;
-}
+/// Bytes of an operation up to which a flag beside every word costs nothing, and a sentinel an
+/// instruction.
+constexpr std::int64_t kFewWords = 512;
+/// Bytes of an operation up to which two ranks wait for data alone: above, what clears and what
+/// polls has more to do than a second wait takes.
+constexpr std::int64_t kSentinelsPay = 8 * kMebibyte;
 
 /// Stores to one rank get 366 GB/s of an H200's NVLink, to three in turn 350: the ring's many steps
 /// pay where they are long.
-AllReduceMethod fastest_by_p2p(std::int64_t bytes, ElementType type, int ranks) {
-  if (bytes > kLongSteps && type == ElementType::float32) return AllReduceMethod::ring;
-  const std::int64_t sent = bytes * (ranks - 1);
-  return kHasWholeVectors ? fastest_of_small(sent, ranks) : fastest_of_small_narrow(sent);
+AllReduceMethod fastest_by_p2p(std::int64_t bytes, ElementType type) {
+  if (bytes <= kFewWords) return AllReduceMethod::ll;
+  if (bytes <= kSentinelsPay) return AllReduceMethod::sentinel;
+  return bytes > kLongSteps && type == ElementType::float32 ? AllReduceMethod::ring
+                                                            : AllReduceMethod::two_shot;
+}
+
+/// Chooses what waits for the data themselves.
+AllReduceMethod fastest_without_signals(std::int64_t bytes) {
+  return bytes <= kFewWords ? AllReduceMethod::ll : AllReduceMethod::sentinel;
 }
 
 /// Chooses through the host, where staged_two_shot pays if it saves reading 100 KiB over PCIe.
-/// Between two ranks it saves nothing, but sends while it adds up, above 1 MiB.
+/// Between two ranks it saves nothing, but sends while it adds up.
 AllReduceMethod fastest_through_host(std::int64_t bytes, int ranks) {
-  const std::int64_t sent = bytes * (ranks - 1);
-  if (sent <= kFlagsPay) return AllReduceMethod::ll;
-  const std::int64_t saved = sent * (ranks - 2) / ranks;
-  return sent <= kMebibyte && saved <= 100 * kKibibyte ? AllReduceMethod::one_shot
-                                                       : AllReduceMethod::staged_two_shot;
+  const std::int64_t saved = bytes * (ranks - 1) * (ranks - 2) / ranks;
+  const bool is_small = bytes * (ranks - 1) < kMebibyte && saved <= 100 * kKibibyte;
+  return is_small ? fastest_without_signals(bytes) : AllReduceMethod::staged_two_shot;
 }
 
 int blocks_by_p2p(AllReduceMethod method, std::int64_t bytes, int ranks, int multiprocessors) {
   const int part = traits_of(method).p2p_block_bytes;
-  if (part > 0) {
+  if (part > 0 && bytes <= kMebibyte) {
     return static_cast<int>(std::min<std::int64_t>(divide_up(bytes, part), multiprocessors));
   }
+  const bool is_one_phase = method == AllReduceMethod::sentinel && ranks == 2;
   const bool many = method == AllReduceMethod::two_shot && bytes > kLongSteps;
-  return many ? two_shot_blocks(ranks) * multiprocessors : multiprocessors;
+  const int each = is_one_phase ? kSentinelBlocks : many ? two_shot_blocks(ranks) : 1;
+  return each * multiprocessors;
 }
 
 /// Returns few blocks, which fill PCIe, and fewer if each talks to several ranks: two chunks of a
@@ -87,14 +82,11 @@ int all_reduce_blocks(AllReduceMethod method, std::int64_t bytes, int ranks, int
 
 AllReduceChoice choose_all_reduce(std::int64_t bytes, ElementType type, int ranks,
                                   int multiprocessors, AllReducePath path) {
-  AllReduceMethod method = AllReduceMethod::ll;
-  if (path == AllReducePath::host_memory) method = fastest_through_host(bytes, ranks);
-  if (path == AllReducePath::p2p_atomics) method = fastest_by_p2p(bytes, type, ranks);
+  const AllReduceMethod method =
+      path == AllReducePath::host_memory   ? fastest_through_host(bytes, ranks)
+      : path == AllReducePath::p2p_atomics ? fastest_by_p2p(bytes, type)
+                                           : fastest_without_signals(bytes);
   return {method, all_reduce_blocks(method, bytes, ranks, multiprocessors, path)};
-}
-
-bool is_built(AllReduceMethod method) {
-  return kHasWholeVectors || !traits_of(method).has(kWholeVectors);
 }
 
 }  // namespace linkgain::kernels

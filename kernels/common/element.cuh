@@ -93,10 +93,14 @@ struct Word<__half> : PairWord<__half2> {};
 template <>
 struct Word<__nv_bfloat16> : PairWord<__nv_bfloat162> {};
 
-/// Sums of the elements of kWords words.
+/// Sums of the elements of kWords words. They start from -0, to which anything is added as it is.
 template <typename T, int kWords>
 struct Sums {
-  float values[kWords * Word<T>::kElements] = {};
+  float values[kWords * Word<T>::kElements];
+
+  __device__ Sums() {
+    for (float& value : values) value = -0.0F;
+  }
 
   __device__ void add(int word, std::uint32_t data) {
     Word<T>::add(values + word * Word<T>::kElements, data);

@@ -53,46 +53,19 @@ __device__ inline uint4 load_pair(const void* from) {
                     static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32));
 }
 
-/// Whether the compiler knows accesses of 16 bytes that happen as one.
-#if __CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 3)
-inline constexpr bool kHasWholeVectors = true;
-#else
-inline constexpr bool kHasWholeVectors = false;
-#endif
-
-/// Stores 16 bytes at once. Only where kHasWholeVectors.
-__device__ inline void store_whole(uint4* to, const uint4& value) {
-  if constexpr (kHasWholeVectors) {
-    asm volatile(
-        "{\n\t"
-        ".reg .b64 low, high;\n\t"
-        ".reg .b128 all;\n\t"
-        "mov.b64 low, {%1, %2};\n\t"
-        "mov.b64 high, {%3, %4};\n\t"
-        "mov.b128 all, {low, high};\n\t"
-        "st.relaxed.sys.global.b128 [%0], all;\n\t"
-        "}" ::"l"(to),
-        "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w)
-        : "memory");
-  }
+/// Stores four words, each of which is written at once, but not all together.
+__device__ inline void store_relaxed(uint4* to, const uint4& value) {
+  asm volatile("st.relaxed.sys.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(value.x),
+               "r"(value.y), "r"(value.z), "r"(value.w)
+               : "memory");
 }
 
-__device__ inline uint4 load_whole(const uint4* from) {
-  uint4 value{};
-  if constexpr (kHasWholeVectors) {
-    asm volatile(
-        "{\n\t"
-        ".reg .b64 low, high;\n\t"
-        ".reg .b128 all;\n\t"
-        "ld.relaxed.sys.global.b128 all, [%4];\n\t"
-        "mov.b128 {low, high}, all;\n\t"
-        "mov.b64 {%0, %1}, low;\n\t"
-        "mov.b64 {%2, %3}, high;\n\t"
-        "}"
-        : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
-        : "l"(from)
-        : "memory");
-  }
+__device__ inline uint4 load_relaxed(const uint4* from) {
+  uint4 value;
+  asm volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "l"(from)
+               : "memory");
   return value;
 }
 

@@ -20,6 +20,9 @@ enum class Mutant {
   one_buffer_set,    ///< operations that follow each other use the same buffers
   flag_before_data,  ///< two_shot signals a chunk before it sends it
   wrong_share_end,   ///< the last share ends a vector early
+  no_clear,          ///< an operation leaves the buffers of the one before as they are
+  two_sets,          ///< sentinels have two sets of buffers
+  clear_after_send,  ///< an operation clears what the next one receives into, when it has sent
   unbounded_wait,    ///< no fault: waits ask until the answer is there, and look at no time
 };
 

@@ -23,8 +23,9 @@ constexpr std::array kAlgorithms{
 };
 
 constexpr std::array kProtocols{
-    Name{"", Protocol::unnamed},  Name{kSimple, Protocol::simple}, Name{"LL", Protocol::ll},
-    Name{"LL16", Protocol::ll16}, Name{"LL128", Protocol::ll128},
+    Name{"", Protocol::unnamed},    Name{kSimple, Protocol::simple},
+    Name{"LL", Protocol::ll},       Name{"LL16", Protocol::ll16},
+    Name{"LL128", Protocol::ll128}, Name{"SENTINEL", Protocol::sentinel},
 };
 
 template <typename Enum, std::size_t count>
@@ -89,6 +90,7 @@ Protocol protocol_called(std::string_view name) { return value_called(name, kPro
 std::optional<double> link_bytes_per_byte(Protocol protocol) {
   switch (protocol) {
     case Protocol::simple:
+    case Protocol::sentinel:
       return 1.0;
     case Protocol::ll:
       return 2.0;

@@ -80,11 +80,12 @@ std::string why_not_judged(const Case& c, const TransferPlan& plan,
     return too_small;  // NCCL's log speaks of no messages; the plan is then that of their size
   }
   if (plan.protocol.empty()) return "NCCL's log named no protocol";
-  if (!link_bytes_per_byte(protocol_called(plan.protocol))) {
+  const std::optional<double> each = link_bytes_per_byte(protocol_called(plan.protocol));
+  if (!each) {
     return fmt::format("nothing is known of what protocol {} moves", plan.protocol);
   }
   if (small) return too_small;
-  if (protocol_called(plan.protocol) != Protocol::simple) {
+  if (*each != 1.0) {
     return fmt::format("protocol {}, not {}", plan.protocol, kSimple);
   }
   return {};

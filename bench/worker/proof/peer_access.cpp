@@ -47,7 +47,7 @@ constexpr double kKernelMicroseconds = 2e6;
 
 constexpr std::int64_t kSummed = std::int64_t{1} << 18;  // elements of an all-reduce of 1 MiB
 constexpr Bytes kSummedBytes{kSummed * static_cast<std::int64_t>(sizeof(float))};
-constexpr auto kMethod = kernels::AllReduceMethod::one_shot;
+constexpr auto kMethod = kernels::AllReduceMethod::sentinel;
 constexpr int kSumRounds = 8;  // each with inputs of its own
 constexpr int kSumsInGraph = 4;
 constexpr int kReplays = 16;
@@ -127,6 +127,8 @@ class KernelSums {
         data_(Bytes{2 * kSummedBytes.value}),
         scratch_(Bytes{kernels::all_reduce_scratch(kMethod, kSummedBytes.value, 2)}) {
     gpu::enqueue_fill(scratch_.data(), 0, scratch_.size(), stream_);
+    gpu::check(kernels::reset_all_reduce_scratch(kMethod, scratch_.data(), scratch_.size().value,
+                                                 stream_.get()));
     stream_.synchronize();
     peer_.emplace(open_peer(session, scratch_));
     const auto own = static_cast<std::size_t>(session.rank());

@@ -36,7 +36,8 @@ enum class Protocol {
   unnamed,
   simple,  ///< messages are nothing but their data
   ll,
-  ll16,  ///< our own kernels'
+  ll16,      ///< our own kernels' once
+  sentinel,  ///< our own kernels'
   ll128,
   other,
 };
@@ -47,7 +48,7 @@ inline constexpr std::string_view kSimple = "SIMPLE";
 
 /// Returns bytes on the link for each byte of payload, by the lines that a protocol sends: LL 8
 /// bytes of which 4 are data, LL128 128 of which 120 are; our own kernels' LL16 16 of which 12 are.
-/// Absent for others.
+/// SIMPLE and our own kernels' SENTINEL send data alone. Absent for others.
 std::optional<double> link_bytes_per_byte(Protocol protocol);
 
 /// Returns whether it is known what an operation moves by an algorithm; of messages no algorithm

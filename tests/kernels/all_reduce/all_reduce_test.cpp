@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -56,6 +59,9 @@ class Rank {
       scratch_.emplace(Bytes{scratch_bytes + kGuardBytes});
     }
     gpu::check(cudaMemset(scratch(), 0, static_cast<std::size_t>(scratch_bytes)));
+    if (traits_of(setting.method).has(kSentinels)) {
+      gpu::check(reset_all_reduce_scratch(setting.method, scratch(), scratch_bytes, nullptr));
+    }
     gpu::check(cudaMemset(end_of_scratch(), kPoisonByte, kGuardBytes));
     gpu::check(cudaMemset(data(), kPoisonByte, static_cast<std::size_t>(data_.size().value)));
   }
@@ -200,7 +206,7 @@ using enum AllReduceMethod;
 std::vector<AllReduceMethod> all_methods() {
   std::vector<AllReduceMethod> methods;
   for (const AllReduceTraits& each : kAllReduceMethods) {
-    if (is_built(each.method)) methods.push_back(each.method);
+    methods.push_back(each.method);
   }
   return methods;
 }
@@ -341,7 +347,7 @@ TEST_F(AllReduceKernels, OfDifferentSizesShareScratch) {
       if (static_cast<std::int64_t>(i) < count) expected[i] *= kRanks;  // exact: a power of two
     }
   }
-  for (const AllReduceMethod method : {one_shot, two_shot, ring, staged_two_shot}) {
+  for (const AllReduceMethod method : {two_shot, ring, staged_two_shot}) {
     for (const bool host_scratch : {false, true}) {
       const Setting setting{method, ElementType::float32, kMost, kRanks, 3, true, host_scratch};
       SCOPED_TRACE(describe(setting));
@@ -358,15 +364,58 @@ TEST_F(AllReduceKernels, OfDifferentSizesShareScratch) {
   }
 }
 
+/// Adds pairs of zeros of either sign, infinities, NaNs (sentinels among them), and numbers.
+TEST_F(AllReduceKernels, AddUpWhatIsNoOrdinaryNumberAsAPlainSumDoes) {
+  std::vector<float> values;
+  for (const std::uint32_t bits :
+       {0U, 0x80000000U, 0x7f800000U, 0xff800000U, 0xffffffffU, 0xfffffffeU, 0x7fffffffU,
+        0x7fc00000U, 0x7f800001U, 0x00000001U, 0x80000001U, 0x3f800000U, 0xbf800000U}) {
+    values.push_back(std::bit_cast<float>(bits));
+  }
+  std::vector<float> left;
+  std::vector<float> right;
+  for (const float a : values) {
+    for (const float b : values) {
+      left.push_back(a);
+      right.push_back(b);
+    }
+  }
+  const std::vector<float> neutral(left.size(), -0.0F);
+  const auto elements = static_cast<std::int64_t>(left.size());
+  const auto bits = [](const std::vector<float>& numbers) {
+    std::vector<std::uint32_t> all;
+    for (const float each : numbers) all.push_back(std::bit_cast<std::uint32_t>(each));
+    return all;
+  };
+  for (const AllReduceMethod method : all_methods()) {
+    for (const int ranks : {2, 3}) {
+      const Setting setting{.method = method, .elements = elements, .ranks = ranks};
+      SCOPED_TRACE(describe(setting));
+      set_up(setting);
+      ranks_[0]->write(left);
+      ranks_[1]->write(right);
+      if (ranks == 3) ranks_[2]->write(neutral);
+      for (int rank = 0; rank < ranks; ++rank) check(enqueue(rank));
+      const std::vector<float> sums = ranks_[0]->read(elements);
+      for (std::size_t i = 0; i < left.size(); ++i) {
+        const float expected = left[i] + right[i];
+        const bool is_right =
+            std::isnan(expected) ? std::isnan(sums[i]) : bits({sums[i]}) == bits({expected});
+        EXPECT_TRUE(is_right) << left[i] << " + " << right[i] << " = " << sums[i];
+      }
+      for (const auto& rank : ranks_) EXPECT_EQ(bits(rank->read(elements)), bits(sums));
+    }
+  }
+}
+
 /// Expects the kernels to end without an error, and later ones soon.
 TEST_F(AllReduceKernels, GiveUpWhereARankDoesNotCome) {
   const gpu::PinnedBuffer memory(Bytes{sizeof(WaitReport)});
   auto* const report = static_cast<WaitReport*>(memory.data());
-  for (const AllReduceMethod method : {ll, ll16, one_shot, two_shot, ring, staged_two_shot}) {
+  for (const AllReduceMethod method : all_methods()) {
     for (const bool host_scratch : {false, true}) {
       const Setting setting{method, ElementType::float32, 40'000, 2, 3, false, host_scratch};
       SCOPED_TRACE(describe(setting));
-      if (!is_built(method)) continue;
       *report = {};
       bound_ = {report, 200'000'000};
       set_up(setting);
@@ -376,44 +425,45 @@ TEST_F(AllReduceKernels, GiveUpWhereARankDoesNotCome) {
       const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
       EXPECT_GT(time.count(), 0.19);
       EXPECT_LT(time.count(), 1.5);
-      const bool packets = method == ll || method == ll16;
+      const bool packets = traits_of(method).has(kFlagsInData);
       EXPECT_EQ(report->phase, packets ? WaitPhase::packet : WaitPhase::sent);
       EXPECT_EQ(report->peer, 1);
       EXPECT_LT(report->block, 3);
       EXPECT_GE(report->expected, 1U);
-      EXPECT_EQ(report->seen, 0U);
+      EXPECT_EQ(report->seen, traits_of(method).has(kSentinels) ? 0xffffffffU : 0U);
     }
   }
 }
 
 /// Sends the other rank's data by a method that has no signal for what these wait for last.
 TEST_F(AllReduceKernels, GiveUpWhereARankDoesNotFinish) {
-  const gpu::PinnedBuffer memory(Bytes{sizeof(WaitReport)});
-  auto* const report = static_cast<WaitReport*>(memory.data());
+  const gpu::PinnedBuffer memory(Bytes{2 * sizeof(WaitReport)});
+  auto* const reports = static_cast<WaitReport*>(memory.data());
   // One chunk, so that it is one signal; and more scratch than the other methods need.
-  const Setting other{.method = one_shot, .elements = 64};
+  const Setting other{.method = ring, .elements = 64};
   run(other);  // loads its kernel, which may not happen while another one runs
   for (const AllReduceMethod method : {two_shot, staged_two_shot}) {
     Setting own = other;
     own.method = method;
     SCOPED_TRACE(describe(own));
-    *report = {};
-    bound_ = {report, 200'000'000};
-    set_up(other);
+    reports[0] = reports[1] = {};
+    set_up(own);
     const auto start = std::chrono::steady_clock::now();
     setting_ = own;
+    bound_ = {reports, 200'000'000};
     check(enqueue(0));
     setting_ = other;
+    bound_ = {reports + 1, 200'000'000};
     check(enqueue(1));
     check(cudaDeviceSynchronize());
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
     EXPECT_GT(time.count(), 0.19);
     EXPECT_LT(time.count(), 1.5);
-    EXPECT_EQ(report->phase, WaitPhase::finished);
-    EXPECT_EQ(report->peer, 1);
-    EXPECT_EQ(report->block, 0);
-    EXPECT_EQ(report->expected, 1U);
-    EXPECT_EQ(report->seen, 0U);
+    EXPECT_EQ(reports->phase, WaitPhase::finished);
+    EXPECT_EQ(reports->peer, 1);
+    EXPECT_EQ(reports->block, 0);
+    EXPECT_EQ(reports->expected, 1U);
+    EXPECT_EQ(reports->seen, 0U);
   }
 }
 
@@ -452,7 +502,7 @@ TEST_F(AllReduceKernels, RefuseWhatTheyCannotDo) {
   EXPECT_EQ(attempt(ElementType::float16, 1, 1, 2, ring), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float32, 2, 1, 2, two_shot, 1), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(ElementType::float32, 1, 1, 2, ll, 100), cudaErrorInvalidValue);
-  EXPECT_EQ(attempt(ElementType::float32, 1, 1, 2, ll16, 100), cudaErrorInvalidValue);
+  EXPECT_EQ(attempt(ElementType::float32, 1, 1, 2, sentinel, 100), cudaErrorInvalidValue);
   // Four to an item; an item's number and a grid must fit 32 bits.
   constexpr std::int64_t kTooMany = 4 * ((std::int64_t{1} << 32) - kMostBlocks * kAllReduceThreads);
   EXPECT_EQ(attempt(ElementType::float32, 1, 1, 2, two_shot, kTooMany), cudaErrorInvalidValue);

@@ -20,9 +20,7 @@ std::string row_of(const AllReduceTraits& m) {
   return fmt::format("| `{}` | {} | {}, {} | {} | {} | {} | {} | {} |", m.name, m.form, m.algorithm,
                      m.protocol, m.sent, m.waits, blocks_of(m.has(kByP2p), m.p2p_block_bytes),
                      blocks_of(m.has(kThroughHost), m.host_block_bytes),
-                     m.has(kFloat32Only)    ? "float32"
-                     : m.has(kWholeVectors) ? "16 bytes that arrive as one"
-                                            : "");
+                     m.has(kFloat32Only) ? "float32" : "");
 }
 
 TEST(AllReduceMethods, StandInTheReadmeAsInTheTable) {

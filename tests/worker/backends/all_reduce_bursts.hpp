@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "kernels/all_reduce/methods.hpp"
@@ -73,8 +72,8 @@ struct Limits {
   std::int64_t data_bytes = 0;                           ///< memory for a rank's buffers
   std::int64_t scratch_bytes = 0;
   kernels::AllReducePath path = kernels::AllReducePath::p2p_atomics;
-  /// What a method needs of scratch; absent where it is not built.
-  std::function<std::optional<std::int64_t>(kernels::AllReduceMethod, std::int64_t)> scratch_of;
+  /// What a method needs of scratch.
+  std::function<std::int64_t(kernels::AllReduceMethod, std::int64_t)> scratch_of;
 };
 
 /// After every buffer, which nobody may touch.
@@ -99,12 +98,10 @@ inline std::vector<kernels::AllReduceMethod> fitting_methods(const Limits& limit
   for (const kernels::AllReduceTraits& each : kernels::kAllReduceMethods) {
     const bool host = limits.path == kernels::AllReducePath::host_memory;
     if (host && each.has(kernels::kReachesData)) continue;
-    if (limits.path != kernels::AllReducePath::p2p_atomics && each.has(kernels::kWholeVectors)) {
-      continue;
-    }
     if (each.has(kernels::kFloat32Only) && burst.type != kernels::ElementType::float32) continue;
-    const auto scratch = limits.scratch_of(each.method, burst.most_bytes());
-    if (scratch && *scratch <= limits.scratch_bytes) found.push_back(each.method);
+    if (limits.scratch_of(each.method, burst.most_bytes()) <= limits.scratch_bytes) {
+      found.push_back(each.method);
+    }
   }
   return found;
 }

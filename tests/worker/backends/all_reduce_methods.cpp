@@ -45,14 +45,12 @@ using kernels::AllReducePath;
 /// Leaves out the slow ones: where every rank gets all data and not a share, those above a size.
 std::vector<kernels::AllReduceMethod> methods_for(Bytes size, int ranks,
                                                   kernels::AllReducePath path) {
-  constexpr std::int64_t kMostSent = std::int64_t{16} << 20;
+  constexpr std::int64_t kMostSent = std::int64_t{64} << 20;
   const bool through_host = path == kernels::AllReducePath::host_memory;
   std::vector<kernels::AllReduceMethod> methods;
   for (const kernels::AllReduceTraits& each : kernels::kAllReduceMethods) {
     if (each.has(through_host ? kernels::kThroughHost : kernels::kByP2p) &&
-        (each.has(kernels::kDataByShares) || size.value * (ranks - 1) <= kMostSent) &&
-        (!each.has(kernels::kWholeVectors) || path == kernels::AllReducePath::p2p_atomics) &&
-        kernels::is_built(each.method)) {
+        (each.has(kernels::kDataByShares) || size.value * (ranks - 1) <= kMostSent)) {
       methods.push_back(each.method);
     }
   }
@@ -82,8 +80,9 @@ class SizeMeasurement {
 
   /// Returns the slowest rank's time of one operation: the median of kSamples.
   Seconds time(kernels::AllReduceMethod method, int blocks) {
-    gpu::check(cudaMemset(memory_.regions().scratch[session_.rank()], 0,
-                          static_cast<std::size_t>(scratch_)));
+    void* const scratch = memory_.regions().scratch[session_.rank()];
+    gpu::check(cudaMemset(scratch, 0, static_cast<std::size_t>(scratch_)));
+    gpu::check(kernels::reset_all_reduce_scratch(method, scratch, scratch_, stream_.get()));
     gpu::check(cudaDeviceSynchronize());
     session_.barrier();
     return time([&](std::int64_t slot) {
@@ -203,7 +202,8 @@ void print_row(const std::string& name, int blocks, Seconds time, Bytes size, in
 std::vector<int> numbers_of_blocks(AllReduceMethod method, int ranks, int usual,
                                    int multiprocessors) {
   std::vector<int> numbers;
-  const int most = method == AllReduceMethod::two_shot || method == AllReduceMethod::ring
+  const int most = method == AllReduceMethod::two_shot || method == AllReduceMethod::ring ||
+                           method == AllReduceMethod::sentinel
                        ? 2 * multiprocessors
                        : multiprocessors;
   for (const int number : {usual / 2, usual, 2 * usual}) {

@@ -68,6 +68,12 @@ std::string_view name_of(kernels::Mutant mutant) {
       return "flag-before-data";
     case kernels::Mutant::wrong_share_end:
       return "wrong-share-end";
+    case kernels::Mutant::no_clear:
+      return "no-clear";
+    case kernels::Mutant::two_sets:
+      return "two-sets";
+    case kernels::Mutant::clear_after_send:
+      return "clear-after-send";
     case kernels::Mutant::unbounded_wait:
       return "unbounded-wait";
   }
@@ -162,9 +168,7 @@ class Stress {
     limits.path = path_;
     limits.scratch_of = [ranks = session_.ranks()](kernels::AllReduceMethod method,
                                                    std::int64_t bytes) {
-      return kernels::is_built(method)
-                 ? std::optional(kernels::all_reduce_scratch(method, bytes, ranks))
-                 : std::nullopt;
+      return kernels::all_reduce_scratch(method, bytes, ranks);
     };
     return limits;
   }
@@ -251,7 +255,7 @@ class Stress {
     void* scratch = memory.regions().scratch[session_.rank()];
     const std::int64_t used =
         kernels::all_reduce_scratch(burst.method, burst.most_bytes(), session_.ranks());
-    gpu::check(kernels::poison_all_reduce_scratch(scratch, used, stream_->get()));
+    gpu::check(kernels::reset_all_reduce_scratch(burst.method, scratch, used, stream_->get()));
     gpu::check(kernels::set_all_reduce_counters(scratch, {burst.operations, burst.signals},
                                                 stream_->get()));
     wait_for_stream(burst);

@@ -77,8 +77,8 @@ class KernelAllReduce : public DeviceCall {
 
   void do_fill(const kernels::Pattern& pattern) override {
     pools_.fill(pattern);
-    gpu::check(kernels::poison_all_reduce_scratch(
-        pools_.memory().regions().scratch[context_.rank],
+    gpu::check(kernels::reset_all_reduce_scratch(
+        choice_.method, pools_.memory().regions().scratch[context_.rank],
         kernels::all_reduce_scratch(choice_.method, piece_bytes_, definition_.ranks),
         context_.stream->get()));
   }
