@@ -279,7 +279,7 @@ class Options(unittest.TestCase):
                     with self.subTest(f"{block.place}: {line}"):
                         self.assertIn("{args}", server[1])
                         self.assertTrue("--preset" in line
-                                or ("--args 'staged:--disable-custom-all-reduce'" in line
+                                or ("--args 'staged:--disable-custom-all-reduce -cc.pass_config.fuse_allreduce_rms=False'" in line
                                     and "VLLM_ALLREDUCE_USE_SYMM_MEM=0" in line))
         self.assertGreaterEqual(found, 2)
 

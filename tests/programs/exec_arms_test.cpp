@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <random>
 #include <vector>
@@ -140,7 +141,7 @@ TEST_F(ExecPresetsOnMocks, ReadVllm) {
   expect_serving_metrics();
   EXPECT_THAT(outcome.output, HasSubstr("tok/s"));
   EXPECT_THAT(log("p2p-1.server"), HasSubstr("served: serve M --tensor-parallel-size 2\n"));
-  EXPECT_THAT(log("staged-1.server"), HasSubstr("size 2 --disable-custom-all-reduce\n"));
+  EXPECT_THAT(log("staged-1.server"), HasSubstr("size 2 --disable-custom-all-reduce "));
 }
 
 TEST_F(ExecPresetsOnMocks, ReadSglang) {
@@ -174,6 +175,62 @@ TEST_F(ExecPresetsOnMocks, ReadLlamaBatchedBench) {
               2283.3 / 1141.7, 1e-6);
   EXPECT_THAT(log("peer-1"), HasSubstr("asked: -m my model.gguf -ngl 999 -npl 8 -c 12288 "));
   EXPECT_THAT(log("layer-1"), HasSubstr(" jsonl -sm layer\n"));
+}
+
+/// Measures all built-in variants with engines whose speed depends on the words and variables that
+/// they get: 2000 tok/s by P2P, 1500 by none, 1250 where only a part of P2P is off, 1000 by layers.
+TEST_F(ExecPresetsOnMocks, CompareP2pAloneInEachBuiltInVariant) {
+  const std::string head =
+      "#!/bin/sh\ncase \"$*\" in *bench_serving*|bench*) exec cat served;; esac\n"
+      "nccl=on; case \"$NCCL_P2P_DISABLE$LD_PRELOAD\" in 1*|*no_p2p*) nccl=off;; esac\n";
+  const std::string rate =
+      "case $nccl$own in onon) rate=2000;; offoff) rate=1500;; *) rate=1250;; esac\n";
+  const std::string serve =
+      rate +
+      "{ echo \"Output token throughput (tok/s): $rate\"; echo 'Mean TTFT (ms): 1'; "
+      "echo 'Mean TPOT (ms): 1'; } > served\n"
+      "echo 'Application startup complete.'; echo 'The server is fired up and ready to roll!'\n"
+      "exec sleep 1000\n";
+  write_script("vllm", head +
+                           "case \"$*:$VLLM_ALLREDUCE_USE_SYMM_MEM$VLLM_ALLREDUCE_USE_FLASHINFER"
+                           "$VLLM_ALLREDUCE_USE_FLASHINFER_PCIE_IPC\" in\n"
+                           "  *' 2 --disable-custom-all-reduce "
+                           "-cc.pass_config.fuse_allreduce_rms=False:000') own=off;;\n"
+                           "  *' 2:') own=on;; *) own=part;; esac\n" +
+                           serve);
+  write_script("python3", head +
+                              "case \"$*\" in *' 2 --disable-custom-all-reduce "
+                              "--enforce-disable-flashinfer-allreduce-fusion') own=off;;\n"
+                              "  *' 2') own=on;; *) own=part;; esac\n" +
+                              serve);
+  write_script("llama-batched-bench",
+               head + "own=${GGML_CUDA_P2P+on}; own=${own:-off}\n" + rate +
+                   "case \"$*\" in *' -sm tensor') ;; *) rate=1000;; esac\n"
+                   "echo \"{\\\"t_pp\\\": 1.0, \\\"t_tg\\\": 1.0, \\\"speed_tg\\\": $rate}\"\n");
+  for (const char* engine : {"vllm", "sglang", "llama.cpp"}) {
+    SCOPED_TRACE(engine);
+    const auto measured = [&](const Words& variants) {
+      std::filesystem::remove_all(folder_ / "out");
+      Words options{engine, "M"};
+      for (const std::string& each : variants) options = joined(options, {"--variant", each});
+      with_status(0, run_preset(options));
+      std::map<std::string, double> ratios;
+      const Json of_tokens = case_named("exec/tokens/higher");
+      for (const Json& each : of_tokens.at("ratios")) {
+        ratios[each.at("variant")] = each.at("ratio").get<double>();
+      }
+      return ratios;
+    };
+    const auto ratios =
+        measured({"p2p", "host", "p2p-sys", "net", "no-p2p", "ring:NCCL_ALGO=Ring"});
+    for (const char* off : {"host", "net", "no-p2p"}) EXPECT_NEAR(ratios.at(off), 4.0 / 3.0, 1e-6);
+    for (const char* on : {"p2p-sys", "ring"}) EXPECT_NEAR(ratios.at(on), 1.0, 1e-6) << on;
+    for (const std::string off : {"host", "no-p2p"}) {
+      measured({"p2p", off});
+      EXPECT_THAT(std::string(record().at("answer").at("sentence")),
+                  HasSubstr("33 % higher than with " + off));
+    }
+  }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/exec/command_words.hpp"
+#include "linkgain/exec/presets.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/protocol/protocol.hpp"
 #include "linkgain/record/variants.hpp"
@@ -90,6 +91,7 @@ std::vector<Variant> read_variants(const ExecOptions& options) {
     std::vector<std::string>& arguments = variant_named(variants, name, "--args").arguments;
     std::ranges::move(split_words(words, "--args"), std::back_inserter(arguments));
   }
+  add_engine_words(variants, options);
   std::set<std::string> placed;
   for (const std::string& text : options.gpus) {
     const auto [name, gpus] = named_value(text, "--gpus-of");

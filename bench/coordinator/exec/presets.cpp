@@ -10,10 +10,18 @@
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/exec/command_words.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/record/variants.hpp"
 #include "linkgain/tables/escaping.hpp"
 
 namespace linkgain {
 namespace {
+
+/// What an engine takes beside a variant's own words: options, and variables as variants name them.
+struct EngineWords {
+  std::vector<std::string_view> options;
+  std::string_view variables;
+};
 
 /// What serving a model by an engine takes, in the words of exec's options. {MODEL} stands for the
 /// model, {LOAD} for the requests at a time where no axis gives it.
@@ -23,7 +31,9 @@ struct Preset {
   std::string_view ready;
   std::string_view client;
   std::vector<std::string_view> variants;
-  std::vector<std::string_view> arguments;
+  std::vector<std::string_view> arguments;  ///< "NAME:OPTION" of variants that differ in more
+  EngineWords with_p2p;                     ///< of every variant that allows P2P
+  EngineWords without_p2p;                  ///< of every one that forbids it
   std::vector<std::string_view> metrics;
   std::vector<std::string_view> higher_is_better;
   std::vector<std::string_view> units;
@@ -45,12 +55,17 @@ const std::array kPresets{
            .client = "vllm bench serve --model {MODEL} --dataset-name random "
                      "--random-input-len 1024 --random-output-len 128 --ignore-eos "
                      "--num-prompts 64 --max-concurrency {LOAD}",
-           // Its other all-reduces over NVLink or PCIe P2P have no option:
+           .variants = {"p2p", "staged:host"},
+           .arguments = {},
+           .with_p2p = {},
+           // FlashInfer's all-reduce is fused into norms, whatever the first option says
+           // (docs/design/fusions.md). Other all-reduces over NVLink or PCIe P2P have no option:
            // vllm/distributed/device_communicators/cuda_communicator.py.
-           .variants = {"p2p",
-                        "staged:host,VLLM_ALLREDUCE_USE_SYMM_MEM=0,VLLM_ALLREDUCE_USE_FLASHINFER=0,"
-                        "VLLM_ALLREDUCE_USE_FLASHINFER_PCIE_IPC=0"},
-           .arguments = {"staged:--disable-custom-all-reduce", "host:--disable-custom-all-reduce"},
+           .without_p2p = {.options = {"--disable-custom-all-reduce",
+                                       "-cc.pass_config.fuse_allreduce_rms=False"},
+                           .variables = "VLLM_ALLREDUCE_USE_SYMM_MEM=0,"
+                                        "VLLM_ALLREDUCE_USE_FLASHINFER=0,"
+                                        "VLLM_ALLREDUCE_USE_FLASHINFER_PCIE_IPC=0"},
            .metrics = kServingMetrics,
            .higher_is_better = {"tokens"},
            .units = kServingUnits},
@@ -61,11 +76,13 @@ const std::array kPresets{
            .client = "python3 -m sglang.bench_serving --backend sglang --model {MODEL} "
                      "--dataset-name random-ids --random-input-len 1024 --random-output-len 128 "
                      "--random-range-ratio 1 --num-prompts 64 --max-concurrency {LOAD}",
-           // Some models have FlashInfer's all-reduce fused into norms, whatever the first option
-           // says.
            .variants = {"p2p", "host"},
-           .arguments = {"host:--disable-custom-all-reduce "
-                         "--enforce-disable-flashinfer-allreduce-fusion"},
+           .arguments = {},
+           .with_p2p = {},
+           // Some models have FlashInfer's all-reduce fused into norms here, too.
+           .without_p2p = {.options = {"--disable-custom-all-reduce",
+                                       "--enforce-disable-flashinfer-allreduce-fusion"},
+                           .variables = ""},
            .metrics = kServingMetrics,
            .higher_is_better = {"tokens"},
            .units = kServingUnits},
@@ -73,19 +90,20 @@ const std::array kPresets{
     // docs/multi-gpu.md: mode tensor sums over the GPUs in each layer, mode layer hands on one
     // result. llama-batched-bench has no server; it takes prompts and answers of all requests at
     // once. An answer has 1000 tokens, so that its time in seconds is that of a token in ms.
-    Preset{
-        .engine = "llama.cpp",
-        .server = "",
-        .ready = "",
-        .client = "sh -c 'exec llama-batched-bench -m \"$0\" -ngl 999 -npl {LOAD} "
-                  "-c $(({LOAD} * 1536)) -npp 512 -ntg 1000 --output-format jsonl \"$@\"' "
-                  "{MODEL} {args}",
-        .variants = {"peer:GGML_CUDA_P2P=1", "staged:host,-GGML_CUDA_P2P", "layer:GGML_CUDA_P2P=1"},
-        .arguments = {"peer:-sm tensor", "staged:-sm tensor", "host:-sm tensor", "layer:-sm layer"},
-        .metrics = {R"re(tokens="speed_tg": ([0-9.]+))re", R"re(ttft="t_pp": ([0-9.]+))re",
-                    R"re(tpot="t_tg": ([0-9.]+))re"},
-        .higher_is_better = {"tokens"},
-        .units = {"tokens=tok/s", "ttft=s", "tpot=ms"}}};
+    Preset{.engine = "llama.cpp",
+           .server = "",
+           .ready = "",
+           .client = "sh -c 'exec llama-batched-bench -m \"$0\" -ngl 999 -npl {LOAD} "
+                     "-c $(({LOAD} * 1536)) -npp 512 -ntg 1000 --output-format jsonl \"$@\"' "
+                     "{MODEL} {args}",
+           .variants = {"peer:", "staged:host", "layer:"},
+           .arguments = {"layer:-sm layer"},
+           .with_p2p = {.options = {"-sm tensor"}, .variables = "GGML_CUDA_P2P=1"},
+           .without_p2p = {.options = {"-sm tensor"}, .variables = "-GGML_CUDA_P2P"},
+           .metrics = {R"re(tokens="speed_tg": ([0-9.]+))re", R"re(ttft="t_pp": ([0-9.]+))re",
+                       R"re(tpot="t_tg": ([0-9.]+))re"},
+           .higher_is_better = {"tokens"},
+           .units = {"tokens=tok/s", "ttft=s", "tpot=ms"}}};
 
 const Preset& preset_of(const std::string& engine) {
   const auto* const found = std::ranges::find(kPresets, engine, &Preset::engine);
@@ -116,22 +134,19 @@ void fill_in(std::string& option, std::string preset) {
   if (option.empty()) option = std::move(preset);
 }
 
-/// Gives the preset's arguments of the variants that there are. Refuses a server that would leave
-/// its arguments to the client.
-void fill_in_arguments(ExecOptions& options, const Preset& preset) {
-  if (!options.arguments.empty()) return;
-  for (const std::string_view each : preset.arguments) {
-    const std::string_view name = each.substr(0, each.find(':'));
-    const bool is_there = std::ranges::any_of(options.variants, [=](const std::string& variant) {
-      return std::string_view(variant).substr(0, variant.find(':')) == name;
-    });
-    if (is_there) options.arguments.emplace_back(each);
+/// Adds variables to those that the variant sets or takes away itself.
+void add_variables(Variant& variant, std::string_view variables) {
+  const Variant added = parse_variant(fmt::format("added:{}", variables),
+                                      {.backend = BackendKind::exec, .several_hosts = false});
+  const auto names = [&](const std::string& name) {
+    return variant.environment.contains(name) || std::ranges::count(variant.unset, name) > 0;
+  };
+  for (const auto& [name, value] : added.environment) {
+    if (!names(name)) variant.environment[name] = value;
   }
-  const auto has_place = [](std::string_view line) { return line.find(kArguments) != line.npos; };
-  if (options.arguments.empty() || !has_place(preset.server) || has_place(options.server)) return;
-  throw UsageError(fmt::format("--server has no {}, where the preset's --args '{}' belong",
-                               kArguments, fmt::join(options.arguments, "' '")),
-                   fmt::format("write {} behind the server's own arguments", kArguments));
+  for (const std::string& name : added.unset) {
+    if (!names(name)) variant.unset.push_back(name);
+  }
 }
 
 }  // namespace
@@ -157,8 +172,38 @@ ExecOptions with_preset(ExecOptions options) {
     fill_in(options.units, preset.units);
   }
   fill_in(options.variants, preset.variants);
-  fill_in_arguments(options, preset);
   return options;
+}
+
+void add_engine_words(std::vector<Variant>& variants, const ExecOptions& options) {
+  if (options.preset.empty()) return;
+  const Preset& preset = preset_of(options.preset.front());
+  std::vector<std::string> added;
+  for (Variant& variant : variants) {
+    const bool is_off = std::ranges::any_of(
+        variant.environment, [](const auto& each) { return forbids_p2p(each.first, each.second); });
+    const EngineWords& engine = is_off ? preset.without_p2p : preset.with_p2p;
+    add_variables(variant, engine.variables);
+    std::vector<std::string> words;
+    const auto add_option = [&](std::string_view option) {
+      const std::vector<std::string> own = split_words(option, "--preset");
+      if (std::ranges::count(words, own.front()) > 0) return;
+      if (std::ranges::count(variant.arguments, own.front()) > 0) return;
+      words.insert(words.end(), own.begin(), own.end());
+    };
+    for (const std::string_view each : preset.arguments) {
+      const std::size_t colon = each.find(':');
+      if (each.substr(0, colon) == variant.name) add_option(each.substr(colon + 1));
+    }
+    std::ranges::for_each(engine.options, add_option);
+    variant.arguments.insert(variant.arguments.begin(), words.begin(), words.end());
+    if (added.empty()) added = words;
+  }
+  const auto has_place = [](std::string_view line) { return line.find(kArguments) != line.npos; };
+  if (added.empty() || !has_place(preset.server) || has_place(options.server)) return;
+  throw UsageError(fmt::format("--server has no {}, where the preset's '{}' belongs", kArguments,
+                               fmt::join(added, " ")),
+                   fmt::format("write {} behind the server's own arguments", kArguments));
 }
 
 }  // namespace linkgain

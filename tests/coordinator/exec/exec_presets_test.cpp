@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "linkgain/exec/exec_settings.hpp"
 #include "linkgain/exec/presets.hpp"
@@ -14,6 +15,7 @@ namespace linkgain::test {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -83,9 +85,47 @@ TEST_F(ExecPresets, LeaveWhatWasAskedFor) {
   options_ = {};
   options_.preset = {"vllm", "M"};
   options_.variants = {"p2p", "host"};
-  EXPECT_THAT(plan().variants[1].arguments, ElementsAre("--disable-custom-all-reduce"));
-  options_.arguments = {"host:--other"};
-  EXPECT_THAT(plan().variants[1].arguments, ElementsAre("--other"));
+  EXPECT_EQ(plan().variants[1].arguments.front(), "--disable-custom-all-reduce");
+}
+
+TEST_F(ExecPresets, PutArgumentsBehindTheEnginesOwnUnlessTheseNameTheSameOption) {
+  options_.preset = {"sglang", "M"};
+  options_.arguments = {"host:--disable-custom-all-reduce --other"};
+  EXPECT_THAT(plan().variants[1].arguments,
+              ElementsAre("--enforce-disable-flashinfer-allreduce-fusion",
+                          "--disable-custom-all-reduce", "--other"));
+  options_.preset = {"llama.cpp", "M"};
+  options_.arguments = {"peer:-fa 1", "staged:-sm row", "layer:-fa 1"};
+  const ExecPlan made = plan();
+  EXPECT_THAT(made.variants[0].arguments, ElementsAre("-sm", "tensor", "-fa", "1"));
+  EXPECT_THAT(made.variants[1].arguments, ElementsAre("-sm", "row"));
+  EXPECT_THAT(made.variants[2].arguments, ElementsAre("-sm", "layer", "-fa", "1"));
+}
+
+/// Names variants of the user's own beside those that forbid P2P in other ways.
+TEST_F(ExecPresets, SwitchTheEngineByWhetherAVariantAllowsP2p) {
+  options_.variants = {"a:NCCL_P2P_LEVEL=LOC", "b:LD_PRELOAD=/x/liblinkgain_no_p2p.so",
+                       "c:-GGML_CUDA_P2P", "d:GGML_CUDA_P2P=0", "layer:"};
+  options_.preset = {"llama.cpp", "M"};
+  std::vector<Variant> made = plan().variants;
+  EXPECT_THAT(made[0].unset, ElementsAre("GGML_CUDA_P2P"));
+  EXPECT_THAT(made[1].unset, ElementsAre("GGML_CUDA_P2P"));
+  EXPECT_THAT(made[2].unset, ElementsAre("GGML_CUDA_P2P"));
+  EXPECT_FALSE(made[2].environment.contains("GGML_CUDA_P2P"));
+  EXPECT_EQ(made[3].environment.at("GGML_CUDA_P2P"), "0");
+  EXPECT_EQ(made[4].environment.at("GGML_CUDA_P2P"), "1");
+  EXPECT_THAT(made[3].arguments, ElementsAre("-sm", "tensor"));
+  EXPECT_THAT(made[4].arguments, ElementsAre("-sm", "layer"));
+  options_.preset = {"vllm", "M"};
+  options_.variants.push_back("e:host,VLLM_ALLREDUCE_USE_SYMM_MEM=1");
+  options_.control = true;
+  made = plan().variants;
+  for (const std::size_t off : {0, 1, 5}) EXPECT_EQ(made[off].arguments.size(), 2U) << off;
+  for (const std::size_t on : {2, 3, 4}) EXPECT_THAT(made[on].arguments, IsEmpty()) << on;
+  EXPECT_EQ(made[5].environment.at("VLLM_ALLREDUCE_USE_SYMM_MEM"), "1");
+  EXPECT_EQ(made[5].environment.at("VLLM_ALLREDUCE_USE_FLASHINFER"), "0");
+  EXPECT_EQ(made.back().arguments, made.front().arguments);
+  EXPECT_EQ(made.back().environment, made.front().environment);
 }
 
 TEST_F(ExecPresets, GiveTheServersArgumentsToNoClient) {
@@ -97,7 +137,7 @@ TEST_F(ExecPresets, GiveTheServersArgumentsToNoClient) {
   EXPECT_THAT(plan().variants[1].arguments, IsEmpty());
   options_.variants = {};
   options_.server += " {args}";
-  EXPECT_EQ(server_of(plan(), {.variant = 1}).back(), "--disable-custom-all-reduce");
+  EXPECT_THAT(server_of(plan(), {.variant = 1}), Contains("--disable-custom-all-reduce"));
   options_.server = "";
   options_.preset = {"llama.cpp", "M"};
   EXPECT_EQ(command_of(plan(), {.variant = 2}).back(), "layer");
