@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "exec_program.hpp"
@@ -229,6 +230,27 @@ TEST_F(ExecPresetsOnMocks, CompareP2pAloneInEachBuiltInVariant) {
       measured({"p2p", off});
       EXPECT_THAT(std::string(record().at("answer").at("sentence")),
                   HasSubstr("33 % higher than with " + off));
+    }
+  }
+}
+
+/// Asks each client at loads of which the largest exceeds what it asks in all at the usual one.
+TEST_F(ExecPresetsOnMocks, AskForEightTimesTheLoadSoThatItIsHeld) {
+  const std::string text =
+      "#!/bin/sh\ncase \"$*\" in *bench_serving*|bench*) echo \"asked: $*\"; exec ./result;; esac\n"
+      "echo 'Application startup complete.'; echo 'The server is fired up and ready to roll!'\n"
+      "exec sleep 1000\n";
+  write_result();
+  for (const char* program : {"vllm", "python3"}) write_script(program, text);
+  for (const char* engine : {"vllm", "sglang"}) {
+    SCOPED_TRACE(engine);
+    std::filesystem::remove_all(folder_ / "out");
+    with_status(0, run_preset({engine, "my model", "--axis", "LOAD=1,8,256"}));
+    for (const auto& [load, prompts] : {std::pair(1, 64), {8, 64}, {256, 2048}}) {
+      const std::string asked = log("p2p-LOAD=" + std::to_string(load) + "-1");
+      EXPECT_THAT(asked, HasSubstr("--model my model --dataset-name random"));
+      EXPECT_THAT(asked, HasSubstr("--num-prompts " + std::to_string(prompts) +
+                                   " --max-concurrency " + std::to_string(load) + "\n"));
     }
   }
 }

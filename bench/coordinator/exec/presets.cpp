@@ -24,7 +24,8 @@ struct EngineWords {
 };
 
 /// What serving a model by an engine takes, in the words of exec's options. {MODEL} stands for the
-/// model, {LOAD} for the requests at a time where no axis gives it.
+/// model, {LOAD} for the requests at a time where no axis gives it. Servers get eight times as many
+/// prompts, so that they hold the load for most of the time, and at least 64.
 struct Preset {
   std::string_view engine;
   std::string_view server;
@@ -52,9 +53,10 @@ const std::array kPresets{
     Preset{.engine = "vllm",
            .server = "vllm serve {MODEL} --tensor-parallel-size 2 {args}",
            .ready = "Application startup complete",
-           .client = "vllm bench serve --model {MODEL} --dataset-name random "
+           .client = "sh -c 'exec vllm bench serve --model \"$0\" --dataset-name random "
                      "--random-input-len 1024 --random-output-len 128 --ignore-eos "
-                     "--num-prompts 64 --max-concurrency {LOAD}",
+                     "--num-prompts $(({LOAD} > 8 ? {LOAD} * 8 : 64)) --max-concurrency {LOAD} "
+                     "\"$@\"' {MODEL}",
            .variants = {"p2p", "staged:host"},
            .arguments = {},
            .with_p2p = {},
@@ -73,9 +75,10 @@ const std::array kPresets{
     Preset{.engine = "sglang",
            .server = "python3 -m sglang.launch_server --model-path {MODEL} --tp 2 {args}",
            .ready = "The server is fired up and ready to roll",
-           .client = "python3 -m sglang.bench_serving --backend sglang --model {MODEL} "
+           .client = "sh -c 'exec python3 -m sglang.bench_serving --backend sglang --model \"$0\" "
                      "--dataset-name random-ids --random-input-len 1024 --random-output-len 128 "
-                     "--random-range-ratio 1 --num-prompts 64 --max-concurrency {LOAD}",
+                     "--random-range-ratio 1 --num-prompts $(({LOAD} > 8 ? {LOAD} * 8 : 64)) "
+                     "--max-concurrency {LOAD} \"$@\"' {MODEL}",
            .variants = {"p2p", "host"},
            .arguments = {},
            .with_p2p = {},

@@ -252,9 +252,9 @@ class ExecProgress : public ExecObserver {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Returns the program's name, as a folder may be called.
-std::string folder_name(const std::vector<std::string>& command) {
-  std::string name = std::filesystem::path(command.front()).filename().string();
+/// Returns the name of the program, the first of these words, as a folder may be called.
+std::string folder_name(const std::vector<std::string>& words) {
+  std::string name = std::filesystem::path(words.front()).filename().string();
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.') c = '-';
   }
@@ -302,7 +302,10 @@ int carry_out(const ExecOptions& given) {
   std::ranges::move(warnings_of_input(), std::back_inserter(record.warnings));
   RunDirectory directory =
       named ? std::move(*named)
-            : begin_in(new_run_folder(host_name(), folder_name(plan.command)), RunDirectory::kRuns);
+            : begin_in(new_run_folder(
+                           host_name(),
+                           folder_name(options.preset.empty() ? plan.command : options.preset)),
+                       RunDirectory::kRuns);
   directory.make_logs();
   const LogFile log = open_log(directory);
   JournalWriter journal(directory.journal());
