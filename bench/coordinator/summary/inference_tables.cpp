@@ -66,13 +66,8 @@ Rows rows_of(const RunSummary& summary) {
   return rows;
 }
 
-std::string microseconds(std::optional<Seconds> time) {
-  return time ? fmt::format("{:.2f}", 1e6 * time->value) : "";
-}
-
-/// Returns what a step waits for sums, two a layer.
-std::string milliseconds(std::optional<Seconds> time, int layers) {
-  return time ? fmt::format("{:.2f}", 2e3 * layers * time->value) : "";
+std::string microseconds(std::optional<Seconds> time, double times = 1.0) {
+  return time ? fmt::format("{:.2f}", 1e6 * times * time->value) : "";
 }
 
 struct WayColumn {
@@ -111,7 +106,7 @@ Table times_table(const Rows& rows, const std::vector<std::string>& variants) {
 
 constexpr int kLayers[] = {32, 80};
 
-Table steps_table(const Rows& rows, const std::vector<std::string>& variants) {
+Table tokens_table(const Rows& rows, const std::vector<std::string>& variants) {
   std::vector<Table::Column> titles{{"Hidden", kRight}, {"Tokens", kRight}, {"Size", kRight}};
   std::vector<std::pair<int, Way>> columns;
   for (const int layers : kLayers) {
@@ -123,11 +118,11 @@ Table steps_table(const Rows& rows, const std::vector<std::string>& variants) {
     columns.push_back({layers, {.kernel = true}});
   }
   leave_out_from_the_right(titles);
-  Table table(titles, "A step's sums, two a layer, in ms");
+  Table table(titles, "All sums of a step, two a layer, in us for each of its tokens");
   for (const auto& [size, row] : rows) {
     Cells cells{std::to_string(row.hidden), std::to_string(row.tokens), readable_bytes(size)};
     for (const auto& [layers, way] : columns) {
-      cells.push_back(milliseconds(row.time(way), layers));
+      cells.push_back(microseconds(row.time(way), 2.0 * layers / static_cast<double>(row.tokens)));
     }
     table.add_row(cells);
   }
@@ -182,7 +177,7 @@ Document inference_section(const RunSummary& summary) {
       "What an all-reduce in bfloat16 adds between a matrix product and a norm. A step of a model "
       "that is split over these GPUs has two a layer, for a token of each sequence or a prompt.");
   document.table(times_table(rows, variants));
-  document.table(steps_table(rows, variants));
+  document.table(tokens_table(rows, variants));
   const std::string first = "NCCL with " + variants.front();
   std::set<std::string> sentences;
   for (const std::string& sentence :
