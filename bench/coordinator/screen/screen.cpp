@@ -159,6 +159,13 @@ std::string first_plot(const RunSummary& summary, const Answer& answer, const Sc
   return curve == nullptr ? "" : plot_of(*curve, variant_title(*first, 0), style);
 }
 
+/// Counts the rows that show the first metric of a program along its axis; else 1.
+std::size_t values_on_axis(const RunSummary& summary) {
+  const CaseSummary* const main = answer_of(summary).main();
+  if (main == nullptr || !main->definition().metric) return 1;
+  return std::max<std::size_t>(1, summary.along_axis(*main->definition().metric).size());
+}
+
 /// Joins as many sentences; says where the others are.
 std::string first_sentences(std::span<const std::string> all, std::size_t most) {
   if (most >= all.size()) return fmt::format("{}", fmt::join(all, " "));
@@ -219,6 +226,7 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
   on_terminal.is_file = false;
   const std::vector<std::string> sentences = answer_sentences(summary, answer_of(summary));
   std::size_t spoken = sentences.size();
+  std::size_t least = values_on_axis(summary);
   for (std::size_t rows = kMostScreenLines;;) {
     const Answer answer = answer_of(summary, rows);
     const std::string sentence = first_sentences(sentences, spoken);
@@ -228,7 +236,11 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
       return screen_of(summary, answer, first_sentences(sentences, sentences.size()), footer, style,
                        told);
     }
-    --(rows > 1 ? rows : spoken);
+    if (rows <= least && spoken == 1) {  // sentences make no room for the whole axis
+      least = 1;
+      spoken = sentences.size();
+    }
+    --(rows > least ? rows : spoken);
   }
 }
 

@@ -49,7 +49,8 @@ const CaseSummary* changed_beside_first(std::vector<const CaseSummary*> metrics,
 }
 
 /// Gives a row to as many of the metrics that some run gave, in their order; first to what is
-/// spoken of, then to what changed most of each metric that is not, at one of an axis's values.
+/// spoken of, then to the first metric at each of an axis's values, then to what changed most of
+/// each other one, at one of them.
 void add_rows(Answer& answer, const RunSummary& summary,
               const std::vector<const CaseSummary*>& metrics, std::size_t most_rows) {
   const auto is_spoken = [&](const CaseSummary* each) {
@@ -70,6 +71,8 @@ void add_rows(Answer& answer, const RunSummary& summary,
   std::erase_if(chosen, [](const CaseSummary* each) { return !each->is_measured; });
   std::ranges::stable_partition(
       chosen, [&](const CaseSummary* each) { return std::ranges::count(first, each) > 0; });
+  std::ranges::stable_partition(
+      chosen, [&](const CaseSummary* each) { return are_of_one_metric(each, metrics.front()); });
   std::ranges::stable_partition(chosen, is_spoken);
   chosen.resize(std::min(chosen.size(), most_rows));
   for (const CaseSummary* each : metrics) {

@@ -123,10 +123,56 @@ TEST(ExecAxis, HasARowForEachMetricThatWasAskedFor) {
       });
   const RunSummary summary(outcome.record);
   std::vector<std::string> rows;
-  for (const AnswerRow& row : answer_of(summary, 2).rows) {
+  for (const AnswerRow& row : answer_of(summary, 4).rows) {
     rows.push_back(case_name(row.of->definition()));
   }
-  EXPECT_THAT(rows, ElementsAre(testing::StartsWith("exec/rate/"), "exec/ttft/LOAD=8"));
+  EXPECT_THAT(rows, ElementsAre("exec/rate/higher/LOAD=1", "exec/rate/higher/LOAD=8",
+                                "exec/rate/higher/LOAD=64", "exec/ttft/LOAD=8"));
+}
+
+/// Gives a server's run, whose last metric changes most.
+Record server_record(const ExecOptions& options) {
+  return execute_double(
+             options, arms_plan(options),
+             [&](const RunPlace& place) {
+               const double factor = 1.0 + 0.001 * ((place.round + place.variant) % 3 - 1);
+               const double slower = place.variant == 1 ? 1.0 + 0.1 * place.value : 1.0;
+               return report_of(place, {{"time", one_value(5.0 * factor)},
+                                        {"start-up", one_value(2.0 * factor)},
+                                        {"tokens", one_value(300.0 * factor / slower)},
+                                        {"ttft", one_value(70.0 * factor * slower)},
+                                        {"tpot", one_value(8.0 * factor * slower * slower)}});
+             })
+      .record;
+}
+
+TEST(ExecAxis, HasTheFirstMetricAtEachValueOnTheScreen) {
+  ExecOptions options = load_options();
+  options.server = "sleep 1000";
+  options.ready = "up";
+  options.control = true;
+  options.metrics = {"tokens=([0-9.]+)", "ttft=([0-9.]+)", "tpot=([0-9.]+)"};
+  options.higher_is_better = {"tokens"};
+  options.units = {"tokens=tok/s", "ttft=ms", "tpot=ms"};
+  Record record = server_record(options);
+  Situations said;
+  const auto add = [&](const std::string& situation, std::size_t told) {
+    const std::string shown =
+        screen(RunSummary(record), "Details: linkgain report x", {.columns = 80}, told);
+    EXPECT_LE(line_count(shown), kMostScreenLines);
+    said.add(situation, shown);
+  };
+  add("no warning", record.warnings.size());
+  for (int i = 0; i < 3; ++i) record.warnings.push_back({"exec-waited", "it waited", ""});
+  add("three warnings", record.warnings.size() - 3);
+  options.axis = "LOAD=1";
+  for (int load = 2; load <= 25; ++load) options.axis += "," + std::to_string(load);
+  options.rounds = 3;
+  options.metrics.resize(1);
+  options.units.resize(1);
+  record = server_record(options);
+  add("more values than fit", record.warnings.size());
+  said.expect_golden("screen_axis_of_server.txt");
 }
 
 TEST(ExecAxis, ReplacesItsNameWhereverWordsOfCommandsStand) {
