@@ -11,7 +11,7 @@ namespace linkgain {
 /// CUSTOM, PYNCCL"; empty of every other line.
 std::string engine_choice_in(std::string_view line);
 
-/// Reads what engines say of it at the begin of logs, each once, in order. Files that cannot be
+/// Reads what engines say of it at both ends of logs, each once, in order. Files that cannot be
 /// read say nothing.
 std::vector<std::string> engine_choices_in(const std::vector<std::filesystem::path>& logs);
 

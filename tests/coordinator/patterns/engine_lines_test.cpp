@@ -22,13 +22,36 @@ TEST(EngineLines, AreReadAsEnginesWriteThem) {
 }
 
 TEST(EngineLines, SayAllOfALineWithoutAnEnd) {
-  EXPECT_THAT(engine_choice_in("[AR] All-reduce call path: NCCL (custom AR disabled)\r"),
-              testing::EndsWith(" disabled)"));
+  EXPECT_THAT(engine_choice_in("unknown GGML_CUDA_ALLREDUCE value: ring\r"),
+              testing::EndsWith(" is ring"));
 }
 
 TEST(EngineLines, OthersSayNothing) {
-  for (const char* line : {"", "all-reduce backends", "Using the cache", "nccl==2.28.9"}) {
+  for (const char* line : {"", "all-reduce backends", "Using the cache", "nccl==2.28.9",
+                           "NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB eth0:10.0.0.1<0>",
+                           "Registering 4 plugins", "Registering 0 cuda graph addresses",
+                           "To silence, specify disable_custom_all_reduce=True explicitly.",
+                           "disable_custom_all_reduce=True, enable_mscclpp=True",
+                           "disable_custom_all_reduce=True, "
+                           "enforce_disable_flashinfer_allreduce_fusion=False"}) {
     EXPECT_EQ(engine_choice_in(line), "") << line;
+  }
+}
+
+TEST(EngineLines, AreReadAtBothEndsOfALongLog) {
+  const ScratchFolder folder;
+  const std::filesystem::path log = folder.path() / "log";
+  const std::string noise(100, 'x');
+  const auto said_after = [&](int lines) {
+    std::ofstream file(log);
+    file << "vLLM is using nccl==2.25.1\n";
+    for (int i = 0; i < lines; ++i) file << noise << '\n';
+    file << "Registering 35 cuda graph addresses\n";
+    file.close();
+    return engine_choices_in({log}).size();
+  };
+  for (const int lines : {0, 41'000, 43'000, 90'000, 200'000}) {
+    EXPECT_EQ(said_after(lines), 2U) << lines;
   }
 }
 
