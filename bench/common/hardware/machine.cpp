@@ -11,12 +11,13 @@
 namespace linkgain {
 
 std::string_view readable_path(Path path) {
-  static constexpr std::array<Named<Path>, 7> kPaths{{
+  static constexpr std::array<Named<Path>, 8> kPaths{{
       {Path::nvlink, "NVLink"},
       {Path::pcie_p2p, "PCIe P2P"},
       {Path::p2p, "P2P, link not seen"},
       {Path::host_memory, "host memory"},
       {Path::network, "network"},
+      {Path::engine, "engine's own kernels"},
       {Path::mixed, "mixed"},
       {Path::unknown, "unknown"},
   }};

@@ -1,7 +1,6 @@
 #include "linkgain/hardware/nccl_environment.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -192,18 +191,18 @@ bool forbids_p2p(std::string_view name, std::string_view value) {
   return value == "LOC" || (is_number && number_of(value) == 0);
 }
 
-std::string what_bypasses(std::string_view assignment, const std::vector<std::string>& refused) {
-  if (!assignment.starts_with(kPreload)) {
+bool reaches_nccl_alone(std::string_view assignment) { return !assignment.starts_with(kPreload); }
+
+std::string what_bypasses(std::string_view assignment) {
+  if (reaches_nccl_alone(assignment)) {
     return fmt::format(
         "{} does not close what bypasses it: NVLink multicast (NCCL_NVLS_ENABLE=0), symmetric "
         "windows (NCCL_WIN_ENABLE=0), a program's own copies and all-reduces "
         "(vLLM: --disable-custom-all-reduce and VLLM_ALLREDUCE_USE_SYMM_MEM=0)",
         assignment.substr(0, assignment.find('=')));
   }
-  return fmt::format(
-      "no-p2p was bypassed, by managed memory or by a process that does not load the library "
-      "(static, setuid, in a container); the library refused {}",
-      refused.empty() ? "nothing" : fmt::format("{}", fmt::join(refused, ", ")));
+  return "no-p2p was bypassed, by managed memory or by a process that does not load the library "
+         "(static, setuid, in a container)";
 }
 
 bool is_harmless(const EnvironmentVariable& variable, std::string_view value) {

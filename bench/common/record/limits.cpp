@@ -97,6 +97,7 @@ std::optional<Limit> limit_of(const Machine& machine, const Case& c, Path path) 
     case Path::mixed:
       return host_limit(machine, c, ports);
     case Path::p2p:
+    case Path::engine:
     case Path::unknown:
       return std::nullopt;
   }

@@ -408,8 +408,8 @@ void summarise(Record& record) {
     summarise(result);
     for (VariantResult& variant : result.variants) {
       if (const auto& metric = result.definition.metric) {
-        variant.path =
-            path_of_program(counted_runs(record, variant.variant, metric->at), record.machine);
+        variant.path = path_of_program(counted_runs(record, variant.variant, metric->at),
+                                       record.machine, most_nvlink_bytes(record, metric->at));
       }
       variant.path = path_of(record.machine, result.definition, variant);
       note_limit(variant, result.definition, record.machine);

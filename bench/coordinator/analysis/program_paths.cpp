@@ -61,7 +61,7 @@ bool is_use(double bytes) { return bytes > static_cast<double>(kNvlinkFloor); }
 /// Tells whether NCCL's log says which path an arm took, as far as it matters.
 bool is_known_by_log(const ArmEvidence& arm) {
   return arm.path != Path::unknown && arm.path != Path::nvlink && arm.path != Path::p2p &&
-         !is_use(nvlink_bytes_in_a_run(arm.runs).value_or(0.0));
+         arm.path != Path::engine && !is_use(nvlink_bytes_in_a_run(arm.runs).value_or(0.0));
 }
 
 /// Says why NCCL's log was read of no run; empty where it was.
@@ -84,8 +84,7 @@ std::string use_text(const std::vector<double>& used, std::size_t runs) {
 
 /// Says how much that is of what an arm with P2P moved, and what moved it, as far as that is known.
 std::string share_text(const ArmEvidence& arm, double bytes, double most) {
-  constexpr double kAll = 0.9;
-  if (bytes < kAll * most) {
+  if (bytes < kAllOfTraffic * most) {
     return fmt::format(", of {} with P2P: part of the traffic does not obey it",
                        readable_traffic(most));
   }
@@ -93,9 +92,18 @@ std::string share_text(const ArmEvidence& arm, double bytes, double most) {
   const std::string engine = said.empty() ? "" : fmt::format(" ({})", fmt::join(said, "; "));
   if (connections_of(arm.runs).empty() || logs_p2p(arm)) return engine;
   return fmt::format(
-      "; NCCL's log says {}: the program's own kernels or copies moved it, which no variable of "
-      "NCCL's reaches{}",
-      connections_text(arm), engine);
+      "; NCCL's log says {}: the program's own kernels or copies moved it{}{}",
+      connections_text(arm),
+      reaches_nccl_alone(arm.forbidding) ? ", which no variable of NCCL's reaches" : "", engine);
+}
+
+/// Says what the library of no-p2p refused to an arm; empty where none is to keep it from P2P.
+std::string refused_text(const ArmEvidence& arm) {
+  if (reaches_nccl_alone(arm.forbidding)) return {};
+  std::set<std::string> refused;
+  for (const RunEvidence& run : arm.runs) refused.insert(run.refused.begin(), run.refused.end());
+  return fmt::format("; the library refused {}",
+                     refused.empty() ? "nothing" : fmt::format("{}", fmt::join(refused, ", ")));
 }
 
 /// Judges an arm without P2P, beside the most that one with it moved. One run is enough: a median
@@ -109,17 +117,15 @@ void judge_forbidden(const ArmEvidence& arm, double most, std::vector<Warning>& 
   const std::vector<double> own = wrong_runs(SharedGpus::leave_out);
   const std::vector<double> all = wrong_runs(SharedGpus::count);
   if (!own.empty()) {
-    std::set<std::string> refused;
-    for (const RunEvidence& run : arm.runs) refused.insert(run.refused.begin(), run.refused.end());
-    warnings.push_back(
-        {name_of(WarningCode::exec_path),
-         fmt::format("{}: {} is set, and yet {}{}{}", arm.variant, arm.forbidding,
-                     use_text(own, arm.runs.size()), share_text(arm, std::ranges::max(own), most),
-                     used_gpus(arm.runs).empty()
-                         ? "; others may have moved it: the driver did not show "
-                           "on which GPUs the command ran"
-                         : ""),
-         what_bypasses(arm.forbidding, {refused.begin(), refused.end()})});
+    warnings.push_back({name_of(WarningCode::exec_path),
+                        fmt::format("{}: {} is set, and yet {}{}{}{}", arm.variant, arm.forbidding,
+                                    use_text(own, arm.runs.size()),
+                                    share_text(arm, std::ranges::max(own), most), refused_text(arm),
+                                    used_gpus(arm.runs).empty()
+                                        ? "; others may have moved it: the driver did not show "
+                                          "on which GPUs the command ran"
+                                        : ""),
+                        what_bypasses(arm.forbidding)});
   } else if (!all.empty()) {
     warnings.push_back(
         {name_of(WarningCode::exec_neighbours),
@@ -127,6 +133,34 @@ void judge_forbidden(const ArmEvidence& arm, double most, std::vector<Warning>& 
                      "moved it",
                      arm.variant, arm.forbidding, use_text(all, arm.runs.size())),
          kNeighbourAdvice});
+  }
+}
+
+/// Judges whether what takes P2P from an arm reaches who moves its data. Bytes over NVLink would
+/// have told.
+void judge_reach(const ArmEvidence& arm, std::vector<Warning>& warnings) {
+  if (!arm.p2p_off() || arm.runs.empty() || arm.path == Path::nvlink || arm.path == Path::mixed ||
+      is_use(nvlink_bytes_in_a_run(arm.runs).value_or(0.0))) {
+    return;
+  }
+  const std::string variable = arm.forbidding.substr(0, arm.forbidding.find('='));
+  if (!reaches_nccl_alone(arm.forbidding)) {
+    if (std::ranges::any_of(arm.runs, [](const auto& run) { return !run.refused.empty(); })) return;
+    warnings.push_back(
+        {name_of(WarningCode::exec_no_change),
+         fmt::format("{}: the library of no-p2p refused nothing: the program asked for no P2P, or "
+                     "no process loaded the library",
+                     arm.variant),
+         "a process does not load it that is static, setuid or in a container; a program that asks "
+         "for no P2P has nothing to lose"});
+  } else if (bypasses_nccl(engine_choice(arm.runs)) && arm.path != Path::host_memory &&
+             arm.path != Path::network) {
+    warnings.push_back(
+        {name_of(WarningCode::exec_no_change),
+         fmt::format("{}: {} reaches NCCL alone, and not what moves the engine's data ({})",
+                     arm.variant, variable, fmt::join(engines_of(arm.runs), "; ")),
+         "give the engine its own switch, as by --arguments host:--disable-custom-all-reduce, or "
+         "compare with --variant no-p2p"});
   }
 }
 
@@ -252,18 +286,23 @@ void judge_unseen(const std::vector<ArmEvidence>& arms, std::vector<Warning>& wa
     const auto& [in_part, reason] = why;
     warnings.push_back(
         {name_of(WarningCode::exec_unseen),
-         fmt::format("{}: NVLink traffic was not measured{} ({})", fmt::join(variants, ", "),
-                     in_part ? " on some GPUs" : "", reason),
+         fmt::format(
+             "{}: NVLink traffic was not measured{} ({}){}", fmt::join(variants, ", "),
+             in_part ? " on some GPUs" : "", reason,
+             in_part || no_log.empty()
+                 ? ""
+                 : fmt::format(", and NCCL's log, which would say which path the data took, "
+                               "was not read: {}",
+                               no_log)),
          in_part ? "only the other GPUs are judged: `linkgain topo` says what the driver shows"
-         : no_log.empty()
-             ? "nothing proves which path the data took: `linkgain topo` says what the driver shows"
-             : fmt::format("NCCL's log, which would say which path the data took, was not read: {}",
-                           no_log)});
+                 : "nothing proves which path the data took: `linkgain topo` says what the driver "
+                   "shows"});
   }
 }
 
 void judge_program_paths(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
   judge_path(arms, warnings);
+  for (const ArmEvidence& arm : arms) judge_reach(arm, warnings);
   judge_change(arms, warnings);
 }
 

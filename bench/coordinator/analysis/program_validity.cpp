@@ -394,7 +394,7 @@ std::vector<ArmEvidence> arms_of(const Record& record, const std::optional<std::
     arm.is_like_first = is_like_first(record, variant);
     arm.runs = at ? counted_runs(record, variant.name, *at) : counted_runs(record, variant.name);
     arm.is_joined = same_for_used_pairs(record.machine, arm.runs, joined_by_nvlink);
-    arm.path = path_of_program(arm.runs, record.machine);
+    arm.path = path_of_program(arm.runs, record.machine, most_nvlink_bytes(record, at));
     arm.is_refused = refuses_p2p(record.machine) ||
                      same_for_used_pairs(record.machine, arm.runs, allows_p2p) == false;
   }

@@ -160,7 +160,8 @@ class Run {
       report_.evidence = gpus_.end();
       const std::string missing_log = logs_.note(report_.evidence);
       if (!report_.failure) report_.missing_log = missing_log;
-      report_.evidence.engine_says = engine_choices_in({log_, server_log_});
+      std::ranges::move(engine_choices_in({log_, server_log_}),
+                        std::back_inserter(report_.evidence.engine_says));
       report_.received = received_in_run(plan_, report_.place, gpus_.processes(), environment_);
     }
     report_.evidence.cost_s += reading_cost_ + report_.waited.value;

@@ -189,15 +189,19 @@ std::string words_for(const CaseSummary& each, std::size_t variant) {
   return fmt::format("{} {}", is_name ? "in variant" : "with", title);
 }
 
-/// Says what NVLink carried of a program, with each variant, and which path NCCL's log names.
+/// Says what NVLink carried of a program, with each variant, and which path NCCL's log names, or
+/// the engine's.
 std::vector<std::string> traffic_sentences(const CaseSummary& each) {
   std::vector<std::string> seen;
   std::vector<std::string> unseen;
   std::vector<std::string> logged;
+  std::vector<std::string> engine;
   bool is_elsewhere = false;
   for (std::size_t i = 0; i < each.variants.size(); ++i) {
     const Path path = each.variants[i].result->path;
-    if (path != Path::nvlink && path != Path::unknown) {
+    if (path == Path::engine) {
+      engine.push_back(words_for(each, i));
+    } else if (path != Path::nvlink && path != Path::unknown) {
       const std::string& by = each.variants[i].connections;
       logged.push_back(fmt::format("{}{} {}", readable_path(path),
                                    path == Path::mixed ? fmt::format(" ({})", by) : "",
@@ -216,6 +220,11 @@ std::vector<std::string> traffic_sentences(const CaseSummary& each) {
   if (!logged.empty()) {
     sentences.push_back(fmt::format("By NCCL's log {}.", fmt::join(logged, ", ")));
   }
+  if (!engine.empty()) {
+    sentences.push_back(fmt::format(
+        "By its own lines the engine's own kernels, which no NCCL variable reaches, {}.",
+        fmt::join(engine, ", ")));
+  }
   if (!seen.empty()) {
     sentences.push_back(fmt::format("NVLink carried {}.", fmt::join(seen, ", ")));
   }
@@ -225,7 +234,7 @@ std::vector<std::string> traffic_sentences(const CaseSummary& each) {
                                      : fmt::format("NVLink's traffic {} was not measured.",
                                                    fmt::join(unseen, ", ")));
   }
-  if (is_elsewhere && logged.empty()) {
+  if (is_elsewhere && logged.empty() && engine.empty()) {
     sentences.emplace_back("PCIe and host memory are not counted.");
   }
   return sentences;

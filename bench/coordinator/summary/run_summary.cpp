@@ -35,6 +35,19 @@ bool differ_in_transport(const Variant& own, const Variant& other) {
          });
 }
 
+/// Tells whether what is to take P2P from a variant did not reach what moves the program's data, or
+/// may not have: the library of no-p2p where it refused nothing, a variable of NCCL's where an
+/// engine has means beside NCCL.
+bool may_have_p2p(const Record& record, const std::string& variant,
+                  const std::vector<RunEvidence>& runs) {
+  if (!reaches_nccl_alone(p2p_forbidden_by(record, variant))) {
+    return std::ranges::all_of(runs, [](const RunEvidence& run) { return run.refused.empty(); });
+  }
+  const EngineChoice choice = engine_choice(runs);
+  return bypasses_nccl(choice) ||
+         (choice == EngineChoice::unsaid && path_of_program(runs, record.machine) == Path::unknown);
+}
+
 /// Names what two variants of a program part by.
 Contrast contrast_of_program(const Record& record) {
   const Variant& first = record.settings.variants[0];
@@ -44,8 +57,9 @@ Contrast contrast_of_program(const Record& record) {
                                differ_in_transport(first, other) &&
                                differ_in_transport(other, first);
   if (!lacks_p2p_alone || refuses_p2p(record.machine)) return Contrast::variant;
-  const std::vector<double> without =
-      nvlink_bytes_of(counted_runs(record, other.name), SharedGpus::count);
+  const std::vector<RunEvidence> others = counted_runs(record, other.name);
+  if (may_have_p2p(record, other.name, others)) return Contrast::variant;
+  const std::vector<double> without = nvlink_bytes_of(others, SharedGpus::count);
   const bool parts =
       path_of_program(counted_runs(record, first.name), record.machine) == Path::nvlink &&
       !without.empty() && std::ranges::max(without) <= static_cast<double>(kNvlinkFloor);

@@ -236,6 +236,7 @@ class ProgramWatch::Impl {
     for (GpuEvidence& gpu : evidence.gpus) gpu.used = used_.contains(gpu.gpu);
     if (unattributed_ && !lists_own_) neighbours_.not_looked = kUnknownIds;
     evidence.nccl = nccl_.found();
+    if (nccl_.has_seen_xla()) evidence.engine_says.emplace_back(kXlaCopies);
     evidence.processes_looked = nccl_.processes_looked();
     evidence.neighbours = neighbours_;
     evidence.cost_s = begin_cost_ + thread_cost_ + thread_processor_time().value - cost;
@@ -461,6 +462,10 @@ std::optional<Environment> parse_environment(std::string_view environ) {
   return environment;
 }
 
+bool has_xla(std::string_view maps) {
+  return maps.find("/xla_cuda_plugin.so") != std::string_view::npos;
+}
+
 std::vector<MappedNccl> nccl_in_maps(std::string_view maps) {
   constexpr std::string_view kDeleted = " (deleted)";
   std::vector<MappedNccl> found;
@@ -488,6 +493,7 @@ void NcclFinder::look(const std::vector<ProcessEntry>& processes) {
     }
     const std::string maps = read_process_file(fmt::format("/proc/{}/maps", process.id));
     if (maps.empty()) continue;
+    has_seen_xla_ = has_seen_xla_ || has_xla(maps);
     Looked& looked = looked_[identity];
     for (const MappedNccl& found : nccl_in_maps(maps)) {
       if (looked.paths.insert(found.path).second) count(process.id, found);

@@ -26,7 +26,9 @@ std::vector<ArmEvidence> arms_of(const Record& record, const std::optional<std::
 /// |                       | (without P2P in every run) and the same: they differ by no more than |
 /// |                       | the largest deviation of a run from its arm's median (at most half   |
 /// |                       | of the larger) or 1 % of it; or both took one path by NCCL's log,    |
-/// |                       | host memory or network                                               |
+/// |                       | host memory or network; or what is to take P2P from an arm that is   |
+/// |                       | not seen over NVLink does not reach it: a variable of NCCL's an      |
+/// |                       | engine that bypasses_nccl(), no-p2p's library that refused nothing   |
 /// | exec-same-bytes       | P2P is allowed in both, one is_like_first, and both moved more than  |
 /// |                       | the floor and the same: no fault, variants need not choose a path    |
 /// | exec-no-nvlink        | P2P is allowed and the floor was not reached, nor does NCCL's log    |

@@ -20,6 +20,7 @@ enum class Path {
   p2p,  ///< P2P by what the library says; over which link was not seen
   host_memory,
   network,
+  engine,  ///< an engine's own kernels by its word; over which link was not seen
   mixed,
   unknown
 };
@@ -30,11 +31,12 @@ inline constexpr auto kNames<Path> = names<Path>("path", {{Path::nvlink, "nvlink
                                                           {Path::p2p, "p2p"},
                                                           {Path::host_memory, "host-memory"},
                                                           {Path::network, "network"},
+                                                          {Path::engine, "engine"},
                                                           {Path::mixed, "mixed"},
                                                           {Path::unknown, "unknown"}});
 
-/// Returns "NVLink", "PCIe P2P", "P2P, link not seen", "host memory", "network", "mixed",
-/// "unknown".
+/// Returns "NVLink", "PCIe P2P", "P2P, link not seen", "host memory", "network", "engine's own
+/// kernels", "mixed", "unknown".
 std::string_view readable_path(Path path);
 
 /// One GPU as a rank sees it. Absent means not measured.

@@ -39,9 +39,11 @@ inline constexpr const char* kNoP2pLibrary = "liblinkgain_no_p2p.so";
 /// number that is 0. LD_PRELOAD keeps every program from P2P that loads kNoP2pLibrary by it.
 bool forbids_p2p(std::string_view name, std::string_view value);
 
-/// Says what such an assignment does not close, and what to do about it. `refused`: the functions
-/// that kNoP2pLibrary refused.
-std::string what_bypasses(std::string_view assignment, const std::vector<std::string>& refused);
+/// Tells whether such an assignment keeps NCCL from P2P, and nothing else.
+bool reaches_nccl_alone(std::string_view assignment);
+
+/// Says what such an assignment does not close, and what to do about it.
+std::string what_bypasses(std::string_view assignment);
 
 /// Returns whether `value` leaves things as they are without the variable.
 bool is_harmless(const EnvironmentVariable& variable, std::string_view value);

@@ -115,7 +115,7 @@ struct RunEvidence {
   std::vector<MappedNccl> nccl{};
   int processes_looked = 0;                   ///< whose mappings could be read at least once
   std::vector<NcclConnection> connections{};  ///< each once
-  std::vector<std::string> engine_says{};     ///< which all-reduce it chose, by its output
+  std::vector<std::string> engine_says{};     ///< what it moves its data by, as far as it says
   /// What NCCL logged of algorithms: "rings", "NCCL_ALGO=Ring" (TransportLines::algorithms).
   std::vector<std::string> algorithms{};
   std::string nccl_logged{};         ///< the version that NCCL logged: "2.28.9+cuda13.0"

@@ -50,6 +50,21 @@ std::vector<NcclConnection> connections_of(std::span<const RunEvidence> runs);
 /// Lists what engines said of their all-reduce in any of the runs, each once.
 std::set<std::string> engines_of(std::span<const RunEvidence> runs);
 
+/// What engines say of who moves their data. Where they say several things the last of these
+/// counts.
+enum class EngineChoice {
+  none,         ///< no engine spoke
+  unsaid,       ///< one did, and not of what it has beside NCCL
+  nccl,         ///< NCCL alone
+  no_nccl,      ///< it has no NCCL
+  own_kernels,  ///< all-reduce kernels of its own, of which NCCL's log knows nothing
+  copies,       ///< copies of its own
+};
+EngineChoice engine_choice(std::span<const RunEvidence> runs);
+
+/// Tells whether what moves the data is none of NCCL's, so that no variable of NCCL's reaches it.
+bool bypasses_nccl(EngineChoice choice);
+
 /// Lists what NCCL's log said of algorithms in any of the runs, each once.
 std::set<std::string> algorithms_of(std::span<const RunEvidence> runs);
 
@@ -57,11 +72,21 @@ std::set<std::string> algorithms_of(std::span<const RunEvidence> runs);
 /// (1-2, 2->3)".
 std::string readable_connections(const std::vector<NcclConnection>& connections);
 
-/// Gives NVLink where the median run used it by the counters, and mixed where NCCL's log has no P2P
-/// beside: the program moved some of it by other means. Else it gives what NCCL's connections say.
-/// Of P2P these do not say over which link: that is PCIe where no NVLink joins its GPUs, else
-/// Path::p2p. Unknown where both are silent, and where nothing was counted, NCCL took no P2P, and
-/// an engine has all-reduces of its own.
-Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine);
+/// A variant whose runs moved this share of what another one did over NVLink moved all of it.
+inline constexpr double kAllOfTraffic = 0.9;
+
+/// Gives the most that a variant moved over NVLink in a run, nvlink_bytes_in_a_run(); of a value on
+/// the run's axis where one is named. 0 where nothing was counted.
+double most_nvlink_bytes(const Record& record, const std::optional<std::string>& at = {});
+
+/// Gives NVLink where the median run used it by the counters. Where NCCL's log has no P2P beside,
+/// something else moved that: an engine's own kernels where it says so and they moved
+/// kAllOfTraffic of `most`, else it is mixed. Without such use it gives what NCCL's connections
+/// say. Of P2P these do not say over which link: that is PCIe where no NVLink joins its GPUs,
+/// else Path::p2p. That NCCL took none is no proof where an engine says more, or less, than that
+/// NCCL alone moves its data, unless counters of an NVLink between all its GPUs stood still: such
+/// data are the engine's own kernels', or nothing is known. Nor is anything known where both are
+/// silent.
+Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine, double most = 0.0);
 
 }  // namespace linkgain

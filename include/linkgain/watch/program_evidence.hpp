@@ -27,6 +27,12 @@ namespace linkgain {
 /// Plugins (libnccl-net.so) are not NCCL.
 std::vector<MappedNccl> nccl_in_maps(std::string_view maps);
 
+/// Tells whether /proc/PID/maps lists JAX's library for CUDA, XLA, which copies between GPUs itself
+/// beside NCCL.
+bool has_xla(std::string_view maps);
+/// What RunEvidence::engine_says has of it.
+inline constexpr const char* kXlaCopies = "XLA: copies of its own beside NCCL";
+
 /// Finds the libraries that processes have mapped while they run. A process is looked at each time
 /// until it has NCCL mapped, for programs load it when they need it. Afterwards it is looked at
 /// ever more seldom, down to each eighth time: a package may bring a second NCCL.
@@ -36,6 +42,7 @@ class NcclFinder {
 
   /// Counts the processes whose mappings could be read at least once.
   int processes_looked() const { return static_cast<int>(looked_.size()); }
+  bool has_seen_xla() const { return has_seen_xla_; }
   bool has_mapped(const ProcessEntry& process) const;
   /// Returns every library that any process had mapped, in the order of their paths.
   std::vector<MappedNccl> found() const;
@@ -52,6 +59,7 @@ class NcclFinder {
 
   void count(pid_t process, const MappedNccl& found);
 
+  bool has_seen_xla_ = false;  ///< in any process
   std::map<Identity, Looked> looked_;
   std::map<std::pair<std::string, bool>, MappedNccl> libraries_;
 };

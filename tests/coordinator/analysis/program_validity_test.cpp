@@ -200,10 +200,75 @@ TEST(ProgramValidity, NvlinksCountersStandAboveNcclsLog) {
   arm.runs[0].connections = {{"SHM/direct/direct", 0, 1}};
   arm.runs[0].engine_says = {"vLLM: all-reduce by PYNCCL"};
   EXPECT_EQ(path_of_program(arm.runs, {}), Path::host_memory);
-  arm.runs[0].engine_says = {"vLLM: all-reduce by CUSTOM, PYNCCL"};
-  EXPECT_EQ(path_of_program(arm.runs, {}), Path::unknown) << "NCCL's log tells of NCCL alone";
-  arm.runs[0].engine_says = {"vLLM: no all-reduce kernel of its own, because of 3 GPUs"};
-  EXPECT_EQ(path_of_program(arm.runs, {}), Path::host_memory);
+}
+
+/// Gives the path of an arm whose NCCL logged this, by these bytes over NVLink, of `most`.
+Path path_beside(const std::vector<std::string>& says, std::optional<std::int64_t> bytes,
+                 std::optional<bool> nvlink, const std::string& kind = "SHM/direct/direct",
+                 double most = 0.0) {
+  ArmEvidence arm = arm_of("host", {bytes});
+  if (!kind.empty()) arm.runs[0].connections = {{kind, 0, 1}};
+  arm.runs[0].engine_says = says;
+  Machine machine;
+  machine.links = {{0, 1, std::nullopt, nvlink}};
+  return path_of_program(arm.runs, machine, most);
+}
+
+TEST(ProgramValidity, WhatAnEngineSaysOfItselfStandsBesideNcclsLog) {
+  const std::string none = "vLLM: no all-reduce kernel of its own, because of 3 GPUs";
+  const std::string custom = "vLLM: all-reduce by CUSTOM, PYNCCL";
+  // Without NVLink its counters know nothing of P2P over PCIe, whatever they read.
+  for (const auto& [bytes, nvlink] :
+       {std::pair<std::optional<std::int64_t>, std::optional<bool>>{std::nullopt, std::nullopt},
+        {std::nullopt, false},
+        {0, false},
+        {0, std::nullopt},
+        {7'000'000, true}}) {
+    for (const std::string& said :
+         {custom, std::string("vLLM or SGLang: all-reduce by kernels of its own"),
+          std::string(
+              "llama.cpp: all-reduce by kernels of its own, because NCCL did not start: x")}) {
+      EXPECT_EQ(path_beside({"vLLM: NCCL 2.25.1", said}, bytes, nvlink), Path::engine) << said;
+    }
+    EXPECT_EQ(path_beside({"SGLang: NCCL 2.21.5"}, bytes, nvlink), Path::unknown);
+    EXPECT_EQ(path_beside({"XLA: copies of its own beside NCCL"}, bytes, nvlink), Path::unknown);
+    EXPECT_EQ(path_beside({"SGLang: NCCL 2.21.5", none}, bytes, nvlink), Path::host_memory);
+    EXPECT_EQ(path_beside({}, bytes, nvlink), Path::host_memory);
+  }
+  EXPECT_EQ(path_beside({custom}, 0, true), Path::host_memory) << "NVLink would have counted it";
+  EXPECT_EQ(path_beside({custom}, {}, false, "P2P/CUMEM"), Path::pcie_p2p);
+  const std::string own = "llama.cpp: built without NCCL, all-reduce by kernels of its own";
+  EXPECT_EQ(path_beside({own}, {}, false, ""), Path::engine);
+  EXPECT_EQ(path_beside({own, "llama.cpp: all-reduce by copies"}, {}, false, ""), Path::unknown);
+  ArmEvidence refused = logged("no-p2p", "SHM/direct/direct", false);
+  refused.runs[0].engine_says = {"SGLang: NCCL 2.21.5"};
+  refused.runs[0].refused = {"cuDeviceCanAccessPeer"};
+  EXPECT_EQ(path_of_program(refused.runs, {}), Path::host_memory) << "the library closed the rest";
+}
+
+TEST(ProgramValidity, AllThatNvlinkCarriedBesideNcclIsTheEnginesPartOfItIsMixed) {
+  const std::vector<std::string> custom{"vLLM: all-reduce by CUSTOM, PYNCCL"};
+  const double all = 2.0 * kGigabyte;  // of two GPUs
+  EXPECT_EQ(path_beside(custom, kGigabyte, true, "SHM/direct/direct", all), Path::engine);
+  EXPECT_EQ(path_beside(custom, kGigabyte / 2, true, "SHM/direct/direct", all), Path::mixed);
+  EXPECT_EQ(path_beside({}, kGigabyte, true, "SHM/direct/direct", all), Path::mixed);
+  EXPECT_EQ(path_beside(custom, kGigabyte, true, "P2P/CUMEM", all), Path::nvlink);
+}
+
+TEST(ProgramValidity, ASwitchThatDoesNotReachWhatMovesTheDataIsNamed) {
+  ArmEvidence p2p = logged("p2p", "P2P/CUMEM", false);
+  ArmEvidence host = logged("host", "SHM/direct/direct", false);
+  host.runs[0].engine_says = {"vLLM: all-reduce by CUSTOM, PYNCCL"};
+  host.path = path_of_program(host.runs, {});
+  EXPECT_THAT(codes_of({p2p, host}), ElementsAre("exec-unseen", "exec-no-change"));
+  EXPECT_EQ(status_of({p2p, host}), ExitCode::success);
+  host.runs[0].engine_says = {"vLLM: all-reduce by PYNCCL"};
+  host.path = path_of_program(host.runs, {});
+  EXPECT_THAT(codes_of({p2p, host}), IsEmpty());
+  host.forbidding = "LD_PRELOAD=liblinkgain_no_p2p.so";
+  EXPECT_THAT(codes_of({p2p, host}), ElementsAre("exec-no-change")) << "it refused nothing";
+  host.runs[0].refused = {"cuDeviceCanAccessPeer"};
+  EXPECT_THAT(codes_of({p2p, host}), IsEmpty());
 }
 
 TEST(ProgramValidity, BytesThatObeyNoVariableAreNamedByTheirShare) {
@@ -214,6 +279,8 @@ TEST(ProgramValidity, BytesThatObeyNoVariableAreNamedByTheirShare) {
   };
   std::string text = text_beside(3 * kGigabyte) + text_beside(kGigabyte);
   host.runs.front().engine_says = {"vLLM: all-reduce by CUSTOM, PYNCCL"};
+  text += text_beside(kGigabyte);
+  host.forbidding = "LD_PRELOAD=liblinkgain_no_p2p.so";
   text += text_beside(kGigabyte);
   expect_golden(text, "bytes_beside_a_variable.txt");
 }
@@ -455,6 +522,18 @@ std::string said_of(const std::vector<ArmEvidence>& arms,
   return text;
 }
 
+void add_unseen(Situations& situations) {
+  ArmEvidence own_log = arm_of("p2p", {std::nullopt});
+  own_log.runs[0].connections_reason = "NCCL_DEBUG is yours";
+  situations.add("no counters, and the user's own log", said_of({own_log}));
+  ArmEvidence engine = arm_of("host", {std::nullopt});
+  engine.runs[0].engine_says = {"vLLM: all-reduce by CUSTOM, PYNCCL"};
+  engine.path = path_of_program(engine.runs, {});
+  situations.add("no counters, an engine's own kernels", said_of({engine}));
+  engine.forbidding = "LD_PRELOAD=liblinkgain_no_p2p.so";
+  situations.add("no counters, a library that refused nothing", said_of({engine}));
+}
+
 TEST(ProgramValidity, AreSaidInSentences) {
   Situations situations;
   situations.add("P2P off, all over NVLink",
@@ -483,6 +562,7 @@ TEST(ProgramValidity, AreSaidInSentences) {
   alone.runs[0].gpus.pop_back();
   situations.add("one GPU", said_of({alone, arm_of("host", {0})}));
   situations.add("no counters", said_of({arm_of("p2p", {std::nullopt})}));
+  add_unseen(situations);
   std::vector<ArmEvidence> arms{arm_of("p2p", {kGigabyte}), arm_of("host", {kGigabyte / 2})};
   for (ArmEvidence& arm : arms) {
     add_gpu(arm, std::nullopt);

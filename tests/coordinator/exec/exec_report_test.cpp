@@ -353,6 +353,27 @@ TEST(ExecReport, ShowsWhatEnginesAndNcclSayOfAnArm) {
   EXPECT_THAT(shown(), ContainsRegex("NCCL 2.25.1\n.*: NCCL_PROTO=LL, rings"));
 }
 
+TEST(ExecAnswer, DoesNotSayWithoutP2pOfASwitchThatDoesNotReachTheEngine) {
+  Record record = record_of(reported_options(), {{"time", {1.0, 1.2}}});
+  const auto say = [&](const std::string& said) {
+    for (ProgramRun& run : record.runs) run.evidence.engine_says = {said};
+    record.warnings.clear();
+    conclude(record);
+  };
+  for (const char* said : {"llama.cpp: built without NCCL, all-reduce by kernels of its own",
+                           "llama.cpp: all-reduce by copies", "SGLang: NCCL 2.21.5"}) {
+    say(said);
+    EXPECT_THAT(answer_of(record), Not(HasSubstr("P2P"))) << said;
+    EXPECT_THAT(exec_markdown(record), HasSubstr("| Variant |")) << said;
+  }
+  say("llama.cpp: built without NCCL, all-reduce by kernels of its own");
+  EXPECT_EQ(std::ranges::count(record.warnings, "exec-no-change", &Warning::code), 1);
+  EXPECT_THAT(exec_markdown(record), HasSubstr("| engine's own kernels |"));
+  EXPECT_EQ(record.cases[0].variants[0].path, Path::engine);
+  say("vLLM: all-reduce by PYNCCL");
+  EXPECT_THAT(exec_markdown(record), HasSubstr("| P2P |"));
+}
+
 TEST(ExecAnswer, ComparesNoP2pWhereTheDriverAllowsNone) {
   Record record = record_of(reported_options(), {{"time", {1.0, 1.0001}}});
   const auto link = [](int from, int to, bool p2p) {

@@ -126,6 +126,11 @@ TEST(NcclInMaps, FindsTheLibraryAndNoPlugin) {
               IsEmpty());
 }
 
+TEST(NcclInMaps, KnowsXlaByItsLibrary) {
+  EXPECT_TRUE(has_xla(kLine + "/v/site-packages/jax_plugins/xla_cuda12/xla_cuda_plugin.so\n"));
+  EXPECT_FALSE(has_xla(kLine + "/v/site-packages/torch/lib/libtorch_cuda.so\n"));
+}
+
 TEST(NcclInMaps, FindsEachLibraryOnce) {
   const MappedNccl own{.path = "/vllm/libnccl.so.2"};
   const MappedNccl other{.path = "/torch/libnccl.so.2"};
