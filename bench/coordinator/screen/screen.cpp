@@ -289,7 +289,9 @@ std::string card(const RunSummary& summary) {
   std::vector<std::string> paths{""};
   if (answer.main() != nullptr) {
     const std::string path = path_sentences(*answer.main()).front();
-    paths = {to_terminal(card_table(answer), kCardStyle), in_lines("Path: " + path, kCardStyle)};
+    paths = {to_terminal(card_table(answer), kCardStyle)};
+    // The answer of a program does not have its values.
+    if (!summary.is_of_program()) paths.push_back(in_lines("Path: " + path, kCardStyle));
   }
   constexpr std::size_t kFences = 2;
   const std::size_t used = line_count(head + command) + kFences;

@@ -80,9 +80,11 @@ Contrast contrast_of(const Record& record, const CaseResult& result) {
   const VariantResult& first = result.variants[0];
   const VariantResult& other = result.variants[1];
   if (record.settings.backend == BackendKind::mpi) {
-    return first.variant == "shared-memory" ? Contrast::shared_memory : Contrast::variant;
+    const bool are_usual = first.variant == "shared-memory" && other.variant == "tcp";
+    return are_usual ? Contrast::shared_memory : Contrast::variant;
   }
-  if (first.path == Path::nvlink && other.path != Path::nvlink && other.path != Path::mixed) {
+  const bool is_elsewhere = other.path != Path::unknown && other.path != Path::mixed;
+  if (first.path == Path::nvlink && other.path != Path::nvlink && is_elsewhere) {
     return Contrast::nvlink;
   }
   return !is_p2p_off(record, first.variant) && is_p2p_off(record, other.variant)

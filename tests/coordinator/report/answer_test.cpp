@@ -220,6 +220,20 @@ TEST(Answer, SpeaksOfTheFirstRowWhereNothingIsShownToHaveChangedMore) {
   }
 }
 
+/// Takes a path that is not known for no other path, and no variant for one of another name.
+TEST(Answer, ContrastsWhatIsKnownToDiffer) {
+  const auto contrast = [](const Record& record) { return RunSummary(record).cases[0].contrast; };
+  Record record = recorded("2xH200-node-1");
+  EXPECT_EQ(contrast(record), Contrast::nvlink);
+  record.cases[0].variants[1].path = Path::unknown;
+  EXPECT_EQ(contrast(record), Contrast::p2p) << "by what the variants set";
+  record.settings.backend = BackendKind::mpi;
+  record.cases[0].variants[0].variant = "shared-memory";
+  EXPECT_EQ(contrast(record), Contrast::variant);
+  record.cases[0].variants[1].variant = "tcp";
+  EXPECT_EQ(contrast(record), Contrast::shared_memory);
+}
+
 /// Names what has a row, whatever its size and launch mode.
 std::string asked(Case definition) {
   if (definition.pair) definition.pair = Pair{0, 1, definition.pair->both};

@@ -248,6 +248,9 @@ TEST(Card, HasTheWholeAnswerAndAWarning) {
     std::ranges::replace(flat, '\n', ' ');
     EXPECT_THAT(flat, testing::HasSubstr(answer_sentence(summary, answer_of(summary))));
     EXPECT_EQ(text.find("warning: ") != std::string::npos, !record.warnings.empty()) << text;
+    if (summary.is_of_program()) {
+      EXPECT_THAT(text, testing::HasSubstr("Speed-up")) << "the values of a program";
+    }
   }
 }
 
