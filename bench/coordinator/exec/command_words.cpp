@@ -29,6 +29,7 @@ class WordReader {
 
  private:
   void read_character() {
+    if (skip_line_end()) return;
     const char c = text_[next_++];
     if (c == ' ' || c == '\t' || c == '\n') {
       if (begun_) words_.push_back(std::exchange(word_, {}));
@@ -48,12 +49,20 @@ class WordReader {
 
   void read_quoted(char quote) {
     for (require_more(); text_[next_] != quote; require_more()) {
+      if (quote == '"' && skip_line_end()) continue;
       const bool escape = quote == '"' && text_[next_] == '\\' && next_ + 1 < text_.size() &&
                           std::string_view("\"\\$`").find(text_[next_ + 1]) != std::string::npos;
       if (escape) ++next_;
       word_ += text_[next_++];
     }
     ++next_;
+  }
+
+  /// Takes a backslash at the end of a line, which goes on behind it.
+  bool skip_line_end() {
+    const bool is_there = text_.substr(next_).starts_with("\\\n");
+    if (is_there) next_ += 2;
+    return is_there;
   }
 
   void require_more() const {

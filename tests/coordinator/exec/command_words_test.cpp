@@ -21,6 +21,8 @@ TEST(SplitWords, FollowsTheShell) {
   EXPECT_THAT(split_words("--x='{\"k\": 1}' ''", "--args"), ElementsAre("--x={\"k\": 1}", ""));
   EXPECT_THAT(split_words(R"("a\"b\n" '\' $HOME *)", "--args"),
               ElementsAre("a\"b\\n", "\\", "$HOME", "*"));
+  EXPECT_THAT(split_words("a \\\n  b \"c\\\nd\" e\\\n", "--args"), ElementsAre("a", "b", "cd", "e"))
+      << "lines go on behind a backslash";
   for (const char* open : {"'a", "\"a", "a\\"}) {
     EXPECT_THROW(split_words(open, "--args"), UsageError) << open;
   }
