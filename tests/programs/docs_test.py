@@ -277,11 +277,26 @@ class Options(unittest.TestCase):
                         continue
                     found += 1
                     with self.subTest(f"{block.place}: {line}"):
-                        self.assertIn("{args}", server[1])
+                        self.assertRegex(server[1], r"\{(args|preset)\}")
                         self.assertTrue("--preset" in line
                                 or ("--args 'staged:--disable-custom-all-reduce -cc.pass_config.fuse_allreduce_rms=False'" in line
                                     and "VLLM_ALLREDUCE_USE_SYMM_MEM=0" in line))
         self.assertGreaterEqual(found, 2)
+
+    def test_containers_get_the_variables_of_variants(self):
+        found = 0
+        for page in PAGES:
+            for block in other_blocks(page):
+                for line in "\n".join(block.lines).replace("\\\n", " ").splitlines():
+                    if not re.match(r"linkgain exec .*docker run", line):
+                        continue
+                    found += 1
+                    with self.subTest(f"{block.place}: {line}"):
+                        words = [str(LINKGAIN), "exec", "--dry-run", *shlex.split(line)[2:]]
+                        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+                        self.assertEqual(done.returncode, 0, done.stderr)
+                        self.assertNotIn("reach the program", done.stderr)
+        self.assertGreaterEqual(found, 3)
 
     def check_line(self, line):
         try:

@@ -95,9 +95,9 @@ TEST_F(ExecArms, RunsEachVariantAtEachValue) {
 /// Runs programs that say what the engines do, as their pages show it (presets.cpp names these).
 class ExecPresetsOnMocks : public ExecProgram {
  protected:
-  Outcome run_preset(const Words& preset) {
-    ProgramRequest made = request(joined({"--rounds", "3", "--preset"}, preset), {});
-    made.arguments.pop_back();  // the -- of no command
+  Outcome run_preset(const Words& preset, const Words& client = {}) {
+    ProgramRequest made = request(joined({"--rounds", "3", "--preset"}, preset), client);
+    if (client.empty()) made.arguments.pop_back();  // the --
     made.environment["PATH"] = folder_.path().string() + ":/usr/bin:/bin";
     made.environment["GGML_CUDA_P2P"] = "1";  // by which llama.cpp takes P2P in any case
     return run_program(made);
@@ -121,6 +121,14 @@ class ExecPresetsOnMocks : public ExecProgram {
                  "echo 'P99 TPOT (ms):                           8.03'\n");
   }
 
+  void write_vllm() {
+    write_result();
+    write_script("vllm",
+                 "#!/bin/sh\n[ $1 = bench ] && exec ./result\necho \"served: $*\"\n"
+                 "echo '\033[0;36m(APIServer pid=7)\033[0;0m INFO:     Application startup "
+                 "complete.'\nexec sleep 1000\n");
+  }
+
   void expect_serving_metrics() const {
     EXPECT_NEAR(ratio_of("exec/tokens/higher"), 382.89 / 287.17, 1e-6);
     EXPECT_NEAR(ratio_of("exec/ttft"), 93.20 / 71.54, 1e-6);
@@ -133,16 +141,31 @@ class ExecPresetsOnMocks : public ExecProgram {
 };
 
 TEST_F(ExecPresetsOnMocks, ReadVllm) {
-  write_result();
-  write_script("vllm",
-               "#!/bin/sh\n[ $1 = bench ] && exec ./result\necho \"served: $*\"\n"
-               "echo '\033[0;36m(APIServer pid=7)\033[0;0m INFO:     Application startup "
-               "complete.'\nexec sleep 1000\n");
+  write_vllm();
   const Outcome outcome = with_status(0, run_preset({"vllm", "M"}));
   expect_serving_metrics();
   EXPECT_THAT(outcome.output, HasSubstr("tok/s"));
   EXPECT_THAT(log("p2p-1.server"), HasSubstr("served: serve M --tensor-parallel-size 2\n"));
   EXPECT_THAT(log("staged-1.server"), HasSubstr("size 2 --disable-custom-all-reduce "));
+}
+
+/// Has vllm in the container alone, as docs/exec.md starts it.
+TEST_F(ExecPresetsOnMocks, ReadVllmInAContainer) {
+  write_vllm();
+  std::filesystem::create_directory(folder_ / "in");
+  std::filesystem::rename(folder_ / "vllm", folder_ / "in" / "vllm");
+  write_script("docker",
+               "#!/bin/sh\nPATH=$PWD/in:$PATH\n[ $1 = exec ] && shift 2 && exec \"$@\"\n"
+               "while [ $1 != image ]; do shift; done; shift; exec \"$@\"\n");
+  with_status(0, run_preset({"vllm", "M", "--server",
+                             "docker run --name box -e NCCL_P2P_DISABLE -e NCCL_NVLS_ENABLE \\\n"
+                             "  -e NCCL_WIN_ENABLE -e VLLM_ALLREDUCE_USE_SYMM_MEM \\\n"
+                             "  -e VLLM_ALLREDUCE_USE_FLASHINFER \\\n"
+                             "  -e VLLM_ALLREDUCE_USE_FLASHINFER_PCIE_IPC image {preset}"},
+                            {"docker", "exec", "box", "{preset}"}));
+  expect_serving_metrics();
+  EXPECT_THAT(log("staged-1.server"), HasSubstr("size 2 --disable-custom-all-reduce"));
+  EXPECT_THAT(warning_codes(), testing::Not(testing::Contains("exec-container")));
 }
 
 TEST_F(ExecPresetsOnMocks, ReadSglang) {

@@ -45,6 +45,20 @@ TEST_F(ExecCommand, NamesTheInterpreterThatAScriptLacks) {
   EXPECT_FALSE(exists(folder_ / "out"));
 }
 
+/// Names programs that may be in a container alone.
+TEST_F(ExecCommand, ShowsItsLinesWhereAProgramIsMissing) {
+  for (const Words& command :
+       {Words{"--", "./no-such-program"}, Words{"--", "nice", "no-such-program"},
+        Words{"--server", "no-such-program", "--ready", "up", "--", "true"},
+        Words{"--preset", "llama.cpp", "m.gguf"}}) {
+    const Outcome outcome = run_linkgain(folder_, joined({"exec", "--dry-run"}, command));
+    EXPECT_EQ(outcome.status, 0) << command[1];
+    EXPECT_THAT(outcome.output, HasSubstr("# round 6: ")) << command[1];
+    EXPECT_THAT(outcome.error, HasSubstr("warning: ")) << command[1];
+    EXPECT_THAT(outcome.error, testing::ContainsRegex("not on PATH|no file")) << command[1];
+  }
+}
+
 TEST_F(ExecCommand, SeesWhichVariablesItsProcessesHave) {
   write_script("unset.sh", "#!/bin/sh\nunset NCCL_P2P_DISABLE\nsleep 0.7\n");
   write_script("fixed.sh", "#!/bin/sh\nNCCL_P2P_DISABLE=0 sleep 0.7\n");

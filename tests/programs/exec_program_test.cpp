@@ -292,6 +292,9 @@ TEST_F(ExecProgram, WhatCannotStartIsRefusedBeforeAnything) {
   refuse({"--rouns", "3", "sh", "-c", "true"});
   refuse({"--", "no-such-program"});
   refuse({"--", "./no-such-program"});
+  refuse({"--", "env", "A=1", "nice", "no-such-program"});
+  refuse({"--server", "no-such-server", "--ready", "up", "--", "true"});
+  refuse({"--preset", "llama.cpp", "m.gguf"});
   refuse({"--rounds", "0", "--", "true"});
   refuse({"--rounds", "x", "--", "true"});
   refuse({"--warm-up", "-1", "--", "true"});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <optional>
 #include <span>
 #include <utility>
@@ -379,6 +380,28 @@ bool starts_with_compose(const std::vector<std::string>& command) {
   return program.ends_with("-compose") ||
          (is_of_containers(program) && words.size() > 1 && !starts_in_container(words) &&
           has_option(words, "compose"));
+}
+
+std::string program_behind(const std::vector<std::string>& command, Environment& environment) {
+  constexpr std::string_view kExec = "exec ";
+  const Words words = without_wrappers(command, environment);
+  const bool is_elsewhere = std::ranges::any_of(
+      Words(command).first(command.size() - words.size()), [](const std::string& word) {
+        return file_name(word) == "sudo" || word.starts_with("--split-string") ||
+               word.starts_with("--chdir") || has_letter(word, 'S') || has_letter(word, 'C');
+      });
+  if (words.empty() || is_elsewhere) return "";
+  const bool is_shell = is_among(file_name(words.front()), "sh|bash|dash");
+  if (!is_shell || words.size() < 3 || words[1] != "-c" || !words[2].starts_with(kExec)) {
+    return words.front();
+  }
+  const std::string text = words[2].substr(kExec.size());
+  const std::string name = text.substr(0, text.find(' '));
+  const bool is_plain = std::ranges::all_of(name, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("-_./+").find(c) != std::string_view::npos;
+  });
+  return is_plain ? name : "";
 }
 
 std::string how_to_wait(const std::vector<std::string>& command) {

@@ -118,31 +118,33 @@ std::string interpreter_of(const std::filesystem::path& file) {
 }
 
 /// Names the interpreter that is missing, where the system says "No such file".
-void require_interpreter(const std::filesystem::path& program, const std::string& what) {
+std::optional<UsageError> missing_interpreter(const std::filesystem::path& program,
+                                              const std::string& what) {
   const std::string interpreter = interpreter_of(program);
-  if (interpreter.empty() || is_executable(interpreter)) return;
-  throw UsageError(fmt::format("{} '{}' is a script for '{}', which is no program here", what,
-                               program.string(), interpreter),
-                   interpreter.ends_with('\r')
-                       ? "its lines end as those of Windows: take the carriage returns out"
-                       : "install that, or name another in its first line");
+  if (interpreter.empty() || is_executable(interpreter)) return std::nullopt;
+  return UsageError(fmt::format("{} '{}' is a script for '{}', which is no program here", what,
+                                program.string(), interpreter),
+                    interpreter.ends_with('\r')
+                        ? "its lines end as those of Windows: take the carriage returns out"
+                        : "install that, or name another in its first line");
 }
 
-/// Requires a program that posix_spawnp would find.
-void require_program(const std::string& program, const Environment& environment,
-                     const std::string& what) {
+/// Says what is wrong with a program that posix_spawnp would not start.
+std::optional<UsageError> missing_program(const std::string& program,
+                                          const Environment& environment, const std::string& what) {
   const bool path = program.find('/') != std::string::npos;
   const std::optional<std::filesystem::path> found =
       path ? std::filesystem::path(program) : find_program(program, environment);
-  if (found && is_executable(*found)) return require_interpreter(*found, what);
+  if (found && is_executable(*found)) return missing_interpreter(*found, what);
   const bool blank = program.find(' ') != std::string::npos;
-  throw UsageError(
+  return UsageError(
       fmt::format("{} '{}' {}", what, program,
                   path ? "is no file that can be executed" : "is not on PATH"),
-      fmt::format("{}; variables need env, as env A=1 train, and pipes a shell, as sh "
+      fmt::format("{}{}; variables need env, as env A=1 train, and pipes a shell, as sh "
                   "-c '…'",
                   blank || program.empty() ? "give program and arguments as words of their own"
-                                           : "name a program, or its path as ./train.sh"));
+                                           : "name a program, or its path as ./train.sh",
+                  path || blank ? "" : "; in a container? see docs/exec.md"));
 }
 
 ProgramMetric& metric_named(std::vector<MetricRequest>& metrics, const std::string& name,
@@ -279,7 +281,7 @@ std::optional<RunAxis> read_axis(const ExecOptions& options, const ExecPlan& pla
       fmt::format("write it where the value goes, as in -- bench --load {}", placeholder));
 }
 
-std::optional<ServerPlan> read_server(const ExecOptions& options, const Environment& environment) {
+std::optional<ServerPlan> read_server(const ExecOptions& options) {
   if (options.server.empty() != options.ready.empty()) {
     throw UsageError(options.ready.empty() ? "--server needs --ready: the line that says that it "
                                              "can be asked"
@@ -293,7 +295,6 @@ std::optional<ServerPlan> read_server(const ExecOptions& options, const Environm
                     .ready = LinePattern(options.ready, "--ready"),
                     .ready_timeout = options.ready_timeout.value_or(kDefaultReadyTimeout)};
   if (server.command.empty()) throw UsageError("--server names no program");
-  require_program(server.command.front(), environment, "--server:");
   return server;
 }
 
@@ -319,7 +320,7 @@ ExecPlan make_exec_plan(const ExecOptions& options, const Environment& environme
   plan.variants = read_variants(options);
   if (options.control) plan.variants.push_back(control_of(plan.variants));
   plan.output = read_output(options);
-  plan.server = read_server(options, environment);
+  plan.server = read_server(options);
   plan.prepare = options.prepare;
   plan.cleanup = options.cleanup;
   plan.axis = read_axis(options, plan);
@@ -333,12 +334,41 @@ ExecPlan make_exec_plan(const ExecOptions& options, const Environment& environme
   plan.silence = options.silence;
   for (int arm = 0; arm < arm_count(plan); ++arm) {
     const RunPlace place = place_of(plan, arm, 1);
-    const auto words = command_of(plan, place);
-    require_program(words.empty() ? "" : words.front(), environment, "the command");
-    require_waiting(words);
+    require_waiting(command_of(plan, place));
     if (plan.server) require_waiting(server_of(plan, place));
   }
+  if (options.dry_run) return plan;
+  if (const auto missing = missing_programs(plan, environment); !missing.empty()) {
+    throw missing.front();
+  }
   return plan;
+}
+
+std::vector<UsageError> missing_programs(const ExecPlan& plan, const Environment& environment) {
+  std::vector<UsageError> missing;
+  const auto look_for = [&](const std::string& program, const Environment& its,
+                            const std::string& what) {
+    const std::optional<UsageError> found = missing_program(program, its, what);
+    const auto is_known = [&](const UsageError& each) {
+      return std::string_view(each.what()) == found->what();
+    };
+    if (found && std::ranges::none_of(missing, is_known)) missing.push_back(*found);
+  };
+  const auto look_for_each = [&](const std::vector<std::string>& words, const Variant& variant,
+                                 const std::string& what) {
+    const std::string first = words.empty() ? "" : words.front();
+    look_for(first, environment, what);
+    Environment its = environment_of(variant, environment);
+    const std::string behind = program_behind(words, its);
+    if (!behind.empty() && behind != first) look_for(behind, its, what);
+  };
+  for (int arm = 0; arm < arm_count(plan); ++arm) {
+    const RunPlace place = place_of(plan, arm, 1);
+    const Variant& variant = plan.variants[static_cast<std::size_t>(place.variant)];
+    if (plan.server) look_for_each(server_of(plan, place), variant, "--server:");
+    look_for_each(command_of(plan, place), variant, "the command");
+  }
+  return missing;
 }
 
 int arm_count(const ExecPlan& plan) {

@@ -41,6 +41,7 @@ struct Preset {
 };
 
 constexpr std::string_view kUsualLoad = "8";
+constexpr std::string_view kOwnLine = "{preset}";  // in --server and the command
 
 /// Both engines print the same summary of a benchmark.
 const std::vector<std::string_view> kServingMetrics{
@@ -133,6 +134,20 @@ void fill_in(std::vector<std::string>& option, const std::vector<std::string_vie
   if (option.empty()) option.assign(preset.begin(), preset.end());
 }
 
+/// Puts words in the place of {preset}.
+std::vector<std::string> with_words(const std::vector<std::string>& command,
+                                    const std::vector<std::string>& words) {
+  std::vector<std::string> result;
+  for (const std::string& each : command) {
+    if (each == kOwnLine) {
+      result.insert(result.end(), words.begin(), words.end());
+    } else {
+      result.push_back(each);
+    }
+  }
+  return result;
+}
+
 void fill_in(std::string& option, std::string preset) {
   if (option.empty()) option = std::move(preset);
 }
@@ -164,10 +179,16 @@ ExecOptions with_preset(ExecOptions options) {
   if (options.preset.empty()) return options;
   const Preset& preset = preset_of(options.preset.front());
   const std::string& model = options.preset.back();
-  if (options.command.empty()) {
-    options.command = split_words(line_of(preset.client, model, options), "--preset");
+  if (options.command.empty()) options.command = {std::string(kOwnLine)};
+  options.command =
+      with_words(options.command, split_words(line_of(preset.client, model, options), "--preset"));
+  if (!preset.server.empty()) {
+    fill_in(options.server, std::string(kOwnLine));
+  } else if (options.server.find(kOwnLine) != options.server.npos) {
+    throw UsageError(fmt::format("--server: --preset {} has no server", preset.engine),
+                     fmt::format("write {} behind --, for what is run", kOwnLine));
   }
-  if (!preset.server.empty()) fill_in(options.server, line_of(preset.server, model, options));
+  options.server = with(options.server, kOwnLine, line_of(preset.server, model, options));
   fill_in(options.ready, std::string(preset.ready));
   if (options.metrics.empty() && options.step.empty()) {
     fill_in(options.metrics, preset.metrics);

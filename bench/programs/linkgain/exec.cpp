@@ -61,7 +61,8 @@ void declare_arms(CommandLine& line, ExecOptions& options) {
   CLI::Option* const preset =
       app.add_option("--preset", options.preset,
                      "Serve a model by an engine: server, client, metrics and variants, each of "
-                     "which other options replace; vllm MODEL, sglang MODEL or llama.cpp FILE")
+                     "which other options replace; {preset} in --server or behind -- is its own "
+                     "line; vllm MODEL, sglang MODEL or llama.cpp FILE")
           ->expected(2)
           ->type_name("ENGINE MODEL");
   for (const std::string_view engine : preset_names()) line.words[preset].emplace_back(engine);
@@ -277,6 +278,20 @@ std::vector<Warning> warnings_of_input() {
                      "the command does not get what is in standard input: its own is empty")};
 }
 
+/// Prints the command lines, and warns of what a run of them would meet.
+void show_plan(const ExecOptions& options, const ExecPlan& plan, const Environment& environment) {
+  fmt::print("{}", dry_run_text(plan, environment));
+  const auto warn = [](const std::string& text, const std::string& advice) {
+    print_message(stderr, fmt::format("linkgain: warning: {}\n          {}\n", visible(text),
+                                      visible(advice)));
+  };
+  for (const UsageError& each : missing_programs(plan, environment)) {
+    warn(each.what(), each.advice());
+  }
+  const Record begun = begin_record(options, plan, environment);
+  for (const Warning& each : warnings_of(plan, begun)) warn(each.text, each.advice);
+}
+
 /// Carries out `linkgain exec`: runs the command, prints the table, writes the files. Returns the
 /// exit status, which may be that of a signal. Throws what cannot start throws: UsageError and
 /// MachineError.
@@ -286,12 +301,7 @@ int carry_out(const ExecOptions& given) {
   ExecPlan plan = make_exec_plan(options, environment);
   if (!options.seed) plan.seed = std::random_device{}();
   if (options.dry_run) {
-    fmt::print("{}", dry_run_text(plan, environment));
-    const Record begun = begin_record(options, plan, environment);
-    for (const Warning& warning : warnings_of(plan, begun)) {
-      print_message(stderr, fmt::format("linkgain: warning: {}\n          {}\n",
-                                        visible(warning.text), visible(warning.advice)));
-    }
+    show_plan(options, plan, environment);
     return 0;
   }
   std::optional<RunDirectory> named;

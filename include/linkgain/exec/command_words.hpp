@@ -38,6 +38,11 @@ std::string filled_in(std::string_view text, const Placeholders& placeholders);
 /// the like, too. Empty for all others, and where it waits.
 std::string how_to_wait(const std::vector<std::string>& command);
 
+/// Names the program that a command comes to, behind env, nice and the like, whose changes it makes
+/// in `environment`, and behind sh -c 'exec NAME'. Empty where none is, or where it is looked for
+/// elsewhere, as by sudo.
+std::string program_behind(const std::vector<std::string>& command, Environment& environment);
+
 /// Says which variables the program of a command gets where the command gets `environment`: env
 /// sets and unsets some, sudo, ssh, kubectl exec, srun --export and apptainer --cleanenv pass on
 /// none or some, and a container of docker, podman or nerdctl has those alone that -e or --env sets

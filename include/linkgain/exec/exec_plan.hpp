@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "linkgain/base/environment.hpp"
+#include "linkgain/base/errors.hpp"
 #include "linkgain/base/secrets.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case.hpp"
@@ -87,9 +88,12 @@ struct ExecPlan {
 };
 
 /// Decides everything. `environment` is this program's own, in which the command is looked for.
-/// Throws UsageError for what cannot be meant: no command, one that cannot be executed, an unknown
-/// variant, a pattern that is none.
+/// Throws UsageError for what cannot be meant: no command, an unknown variant, a pattern that is
+/// none; but for a dry run, what missing_programs() lists first.
 ExecPlan make_exec_plan(const ExecOptions& options, const Environment& environment);
+
+/// Lists which programs of server and command cannot be executed, each once.
+std::vector<UsageError> missing_programs(const ExecPlan& plan, const Environment& environment);
 
 /// A run to come: the first, second … of a variant at a value of the axis, or one before these, to
 /// warm up.

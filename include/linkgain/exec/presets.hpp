@@ -11,8 +11,9 @@ namespace linkgain {
 std::vector<std::string_view> preset_names();
 
 /// Fills in what --preset has for an engine: its server and the line at which that is ready, the
-/// client, its metrics, and variants. What was asked for explicitly stays. Returns the options as
-/// they are without --preset. Throws UsageError for an engine that is not known.
+/// client, its metrics, and variants. What was asked for explicitly stays, with the preset's own
+/// line in the place of {preset}. Returns the options as they are without --preset. Throws
+/// UsageError for an engine that is not known.
 ExecOptions with_preset(ExecOptions options);
 
 /// Gives each variant, whoever named it, what --preset has for an engine whose variants differ in

@@ -28,6 +28,28 @@ TEST(SplitWords, FollowsTheShell) {
   }
 }
 
+TEST(ProgramBehind, IsWhatTheCommandComesTo) {
+  const auto behind = [](const std::string& command) {
+    Environment environment{{"PATH", "/bin"}};
+    return program_behind(split_words(command, ""), environment);
+  };
+  for (const char* command : {"train", "env A=1 train --x", "env -u A nice -n 5 train",
+                              "timeout -s KILL 5 train", "taskset -c 0,1 train",
+                              "sh -c 'exec train --x \"$@\"' model", "nice bash -c 'exec train'"}) {
+    EXPECT_EQ(behind(command), "train") << command;
+  }
+  EXPECT_EQ(behind("sh -c 'train | tee log'"), "sh");
+  EXPECT_EQ(behind("docker run image train"), "docker");
+  for (const char* unknown :
+       {"", "env A=1", "sudo train", "env -S 'python3 -u' train.py", "env -C folder ./train",
+        "sh -c 'exec 3>log; train'", "sh -c 'exec \"$0\"' train"}) {
+    EXPECT_EQ(behind(unknown), "") << unknown;
+  }
+  Environment environment{{"PATH", "/bin"}};
+  program_behind({"env", "PATH=/opt", "train"}, environment);
+  EXPECT_EQ(environment.at("PATH"), "/opt");
+}
+
 TEST(HowToWait, IsToldOfCommandsThatGiveTheirWorkToOthers) {
   for (const Words& words :
        {Words{"sbatch", "job.sh"}, Words{"/usr/bin/sbatch", "-n", "2", "job.sh"},

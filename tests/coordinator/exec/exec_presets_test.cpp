@@ -23,7 +23,7 @@ using testing::IsEmpty;
 class ExecPresets : public testing::Test {
  protected:
   ExecPresets() {
-    for (const char* program : {"vllm", "python3", "sh", "ask"}) {
+    for (const char* program : {"vllm", "python3", "sh", "ask", "llama-batched-bench", "docker"}) {
       write_executable(folder_ / program, "#!/bin/sh\n");
     }
     options_.rounds = 1;
@@ -66,6 +66,43 @@ TEST_F(ExecPresets, HaveAnArmThatNoVariableOfTheCallersOpens) {
     EXPECT_EQ(value_of(off, "VLLM_ALLREDUCE_USE_FLASHINFER"), "0");
     EXPECT_EQ(value_of(off, "VLLM_ALLREDUCE_USE_SYMM_MEM"), "0");
   }
+}
+
+/// Removes the engines, which may be in a container alone.
+TEST_F(ExecPresets, AreShownWhereTheEngineIsMissingAndRefusedBeforeTheFirstRun) {
+  for (const auto& [engine, program] : {std::pair("vllm", "vllm"), std::pair("sglang", "python3"),
+                                        std::pair("llama.cpp", "llama-batched-bench")}) {
+    std::filesystem::remove(folder_ / program);
+    options_.preset = {engine, "M"};
+    options_.dry_run = true;
+    EXPECT_THAT(dry_run_text(plan(), environment()), HasSubstr("# round 1: ")) << engine;
+    const std::vector<UsageError> missing = missing_programs(plan(), environment());
+    ASSERT_FALSE(missing.empty()) << engine;
+    const std::string said = std::string("'") + program + "' is not on PATH";
+    EXPECT_THAT(missing.front().what(), HasSubstr(said));
+    EXPECT_THAT(missing.front().advice(), HasSubstr("docs/exec.md"));
+    options_.dry_run = false;
+    EXPECT_THAT(refusal_of([&] { plan(); }), HasSubstr(said));
+  }
+}
+
+TEST_F(ExecPresets, StandInACommandForAContainer) {
+  for (const auto& [engine, program] :
+       {std::pair("vllm", "vllm"), std::pair("sglang", "python3")}) {
+    std::filesystem::remove(folder_ / program);
+    options_.preset = {engine, "some model"};
+    options_.server = "docker run image {preset}";
+    options_.command = {"docker", "exec", "box", "{preset}"};
+    const Words server = server_of(plan(), {.variant = 1});
+    EXPECT_THAT(server, AllOf(Contains(program), Contains("some model"),
+                              Contains("--disable-custom-all-reduce")));
+    EXPECT_THAT(command_of(plan(), {}),
+                Contains(AllOf(HasSubstr(program), HasSubstr("--max-concurrency"))));
+  }
+  options_.preset.front() = "llama.cpp";
+  EXPECT_THAT(refusal_of([&] { plan(); }), HasSubstr("llama.cpp has no server"));
+  options_.server.clear();
+  EXPECT_EQ(command_of(plan(), {.variant = 2}).back(), "layer");
 }
 
 TEST_F(ExecPresets, LeaveWhatWasAskedFor) {
