@@ -74,6 +74,11 @@ std::string why_no_log(const std::vector<ArmEvidence>& arms) {
   return {};
 }
 
+std::string no_log_text(const std::string& reason) {
+  return fmt::format("NCCL's log, which would say which path the data took, was not read: {}",
+                     reason);
+}
+
 /// Says "2 GB went over NVLink in a run" where all did, else "up to 2 GB went over NVLink in 2 of 6
 /// runs".
 std::string use_text(const std::vector<double>& used, std::size_t runs) {
@@ -286,18 +291,26 @@ void judge_unseen(const std::vector<ArmEvidence>& arms, std::vector<Warning>& wa
     const auto& [in_part, reason] = why;
     warnings.push_back(
         {name_of(WarningCode::exec_unseen),
-         fmt::format(
-             "{}: NVLink traffic was not measured{} ({}){}", fmt::join(variants, ", "),
-             in_part ? " on some GPUs" : "", reason,
-             in_part || no_log.empty()
-                 ? ""
-                 : fmt::format(", and NCCL's log, which would say which path the data took, "
-                               "was not read: {}",
-                               no_log)),
+         fmt::format("{}: NVLink traffic was not measured{} ({}){}", fmt::join(variants, ", "),
+                     in_part ? " on some GPUs" : "", reason,
+                     in_part || no_log.empty() ? "" : ", and " + no_log_text(no_log)),
          in_part ? "only the other GPUs are judged: `linkgain topo` says what the driver shows"
                  : "nothing proves which path the data took: `linkgain topo` says what the driver "
                    "shows"});
   }
+  // Counters that stand still where no NVLink joins the GPUs say nothing of P2P over PCIe.
+  std::vector<std::string> silent;
+  for (const ArmEvidence& arm : arms) {
+    const bool is_counted = nvlink_bytes_in_a_run(arm.runs).has_value();
+    if (is_counted && arm.path == Path::unknown && arm.is_joined == false) {
+      silent.push_back(arm.variant);
+    }
+  }
+  if (silent.empty() || no_log.empty()) return;
+  warnings.push_back({name_of(WarningCode::exec_unseen),
+                      fmt::format("{}: no NVLink joins the GPUs, and {}", fmt::join(silent, ", "),
+                                  no_log_text(no_log)),
+                      "nothing proves which path the data took"});
 }
 
 void judge_program_paths(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {

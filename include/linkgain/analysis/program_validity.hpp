@@ -34,7 +34,8 @@ std::vector<ArmEvidence> arms_of(const Record& record, const std::optional<std::
 /// | exec-no-nvlink        | P2P is allowed and the floor was not reached, nor does NCCL's log    |
 /// |                       | say PCIe P2P; or it says anything else                               |
 /// | exec-unseen           | NVLink traffic of an arm was not measured, on one of its GPUs or     |
-/// |                       | all, and NCCL's log does not say which path it took                  |
+/// |                       | all, or no NVLink joins its GPUs, and NCCL's log does not say which  |
+/// |                       | path it took                                                         |
 /// | exec-neighbours       | others were on the GPUs; also where only their GPUs make an          |
 /// |                       | exec-path                                                            |
 /// | exec-others-unknown   | whether others were on the GPUs is not known                         |

@@ -526,6 +526,9 @@ void add_unseen(Situations& situations) {
   ArmEvidence own_log = arm_of("p2p", {std::nullopt});
   own_log.runs[0].connections_reason = "NCCL_DEBUG is yours";
   situations.add("no counters, and the user's own log", said_of({own_log}));
+  own_log.runs[0].gpus = evidence_of(0).gpus;
+  own_log.is_joined = false;
+  situations.add("no NVLink, and the user's own log", said_of({own_log}));
   ArmEvidence engine = arm_of("host", {std::nullopt});
   engine.runs[0].engine_says = {"vLLM: all-reduce by CUSTOM, PYNCCL"};
   engine.path = path_of_program(engine.runs, {});
