@@ -40,10 +40,6 @@ std::vector<std::string> pairs_by(const std::string& transport,
   return names;
 }
 
-}  // namespace
-
-namespace {
-
 bool counts(const ProgramRun& run, const std::string& variant) {
   return run.variant == variant && !run.warm_up && run.failure.empty();
 }
@@ -192,16 +188,6 @@ EngineChoice engine_choice(std::span<const RunEvidence> runs) {
 }
 
 bool bypasses_nccl(EngineChoice choice) { return choice >= EngineChoice::no_nccl; }
-
-double most_nvlink_bytes(const Record& record, const std::optional<std::string>& at) {
-  double most = 0.0;
-  for (const Variant& variant : record.settings.variants) {
-    const std::vector<RunEvidence> runs =
-        at ? counted_runs(record, variant.name, *at) : counted_runs(record, variant.name);
-    most = std::max(most, nvlink_bytes_in_a_run(runs).value_or(0.0));
-  }
-  return most;
-}
 
 Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine, double most) {
   const double bytes = nvlink_bytes_in_a_run(runs).value_or(0.0);

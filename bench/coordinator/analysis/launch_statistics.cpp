@@ -402,6 +402,16 @@ Path path_of(const Machine& machine, const Case& definition, const VariantResult
   return variant.evidence ? path_by_evidence(path, *variant.evidence) : path;
 }
 
+double most_nvlink_bytes(const Record& record, const std::optional<std::string>& at) {
+  double most = 0.0;
+  for (const Variant& variant : record.settings.variants) {
+    const std::vector<RunEvidence> runs =
+        at ? counted_runs(record, variant.name, *at) : counted_runs(record, variant.name);
+    most = std::max(most, nvlink_bytes_in_a_run(runs).value_or(0.0));
+  }
+  return most;
+}
+
 void summarise(Record& record) {
   for (CaseResult& result : record.cases) {
     if (result.samples.empty()) continue;

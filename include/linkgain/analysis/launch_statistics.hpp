@@ -149,4 +149,8 @@ std::optional<Estimate> library_ratio(const Record& record, const LaunchMeans& m
 std::optional<int> slowest_rank(const Record& record, std::string_view case_name,
                                 std::string_view variant, double tolerance);
 
+/// Gives the most that a variant moved over NVLink in a run, nvlink_bytes_in_a_run(); of a value on
+/// the run's axis where one is named. 0 where nothing was counted.
+double most_nvlink_bytes(const Record& record, const std::optional<std::string>& at = {});
+
 }  // namespace linkgain

@@ -75,18 +75,12 @@ std::string readable_connections(const std::vector<NcclConnection>& connections)
 /// A variant whose runs moved this share of what another one did over NVLink moved all of it.
 inline constexpr double kAllOfTraffic = 0.9;
 
-/// Gives the most that a variant moved over NVLink in a run, nvlink_bytes_in_a_run(); of a value on
-/// the run's axis where one is named. 0 where nothing was counted.
-double most_nvlink_bytes(const Record& record, const std::optional<std::string>& at = {});
-
 /// Gives NVLink where the median run used it by the counters. Where NCCL's log has no P2P beside,
-/// something else moved that: an engine's own kernels where it says so and they moved
-/// kAllOfTraffic of `most`, else it is mixed. Without such use it gives what NCCL's connections
-/// say. Of P2P these do not say over which link: that is PCIe where no NVLink joins its GPUs,
-/// else Path::p2p. That NCCL took none is no proof where an engine says more, or less, than that
-/// NCCL alone moves its data, unless counters of an NVLink between all its GPUs stood still: such
-/// data are the engine's own kernels', or nothing is known. Nor is anything known where both are
-/// silent.
+/// an engine's own kernels moved that, by its word and kAllOfTraffic of `most`, else it is mixed.
+/// Without such use it gives what NCCL's connections say. Of P2P these do not say over which link:
+/// that is PCIe where no NVLink joins its GPUs, else Path::p2p. That NCCL took none is no proof
+/// where an engine says more, or less, than that NCCL alone moves its data, unless counters of an
+/// NVLink between all its GPUs stood still: these data are its own kernels', or nothing is known.
 Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine, double most = 0.0);
 
 }  // namespace linkgain
