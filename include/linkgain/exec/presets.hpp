@@ -3,7 +3,8 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/exec/exec_plan.hpp"
+#include "linkgain/exec/exec_options.hpp"
+#include "linkgain/record/variants.hpp"
 
 namespace linkgain {
 
