@@ -164,7 +164,7 @@ void judge_reach(const ArmEvidence& arm, std::vector<Warning>& warnings) {
         {name_of(WarningCode::exec_no_change),
          fmt::format("{}: {} reaches NCCL alone, and not what moves the engine's data ({})",
                      arm.variant, variable, fmt::join(engines_of(arm.runs), "; ")),
-         "give the engine its own switch, as by --arguments host:--disable-custom-all-reduce, or "
+         "give the engine its own switch, as by --args host:--disable-custom-all-reduce, or "
          "compare with --variant no-p2p"});
   }
 }
