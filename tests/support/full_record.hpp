@@ -261,6 +261,13 @@ inline RecordedAnswer full_answer(const std::string& name) {
           .spoken = {row},
           .rows = {row},
           .headroom = {row},
+          .headroom_steps = {{name,
+                              {{.station = HeadroomStation::setting,
+                                .variant = "ll128",
+                                .time = Seconds{2e-6},
+                                .factor = Estimate{2.0, Interval{1.9, 2.1}, 6},
+                                .blocks = 24}},
+                              {2.0, Interval{1.9, 2.1}, 6}}},
           .predicted = {row}};
 }
 

@@ -159,7 +159,8 @@ TrafficEvidence combine(const TrafficEvidence& a, const TrafficEvidence& b) {
   if (b == TrafficEvidence{}) return a;
   TrafficEvidence both;
   both.plan = {.algorithm = same_or_empty(a.plan.algorithm, b.plan.algorithm),
-               .protocol = same_or_empty(a.plan.protocol, b.plan.protocol)};
+               .protocol = same_or_empty(a.plan.protocol, b.plan.protocol),
+               .blocks = a.plan.blocks == b.plan.blocks ? a.plan.blocks : std::nullopt};
   both.operations = a.operations + b.operations;
   both.nvlink_sent = sum(a.nvlink_sent, b.nvlink_sent);
   both.nvlink_received = sum(a.nvlink_received, b.nvlink_received);

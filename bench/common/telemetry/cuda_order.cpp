@@ -1,7 +1,6 @@
 #include "linkgain/telemetry/cuda_order.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <numeric>
 
@@ -19,12 +18,6 @@ using Order = std::vector<std::size_t>;
 std::optional<std::string> variable(const Environment& environment, const char* name) {
   const auto found = environment.find(name);
   return found != environment.end() ? std::optional(found->second) : std::nullopt;
-}
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 std::string trimmed(const std::string& text) {
@@ -77,7 +70,7 @@ std::optional<std::size_t> number_of(const std::string& entry) {
 std::optional<std::size_t> gpu_of(const std::vector<TopologyGpu>& gpus, const std::string& entry) {
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
-    if (!lower(gpus[i].uuid).starts_with(lower(entry))) continue;
+    if (!upper(gpus[i].uuid).starts_with(upper(entry))) continue;
     if (found) return std::nullopt;
     found = i;
   }

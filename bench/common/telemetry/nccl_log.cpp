@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -203,9 +202,7 @@ bool names(const TransportLines& lines, std::string_view beginning) {
 
 /// Returns whether a transport appears that nothing here can place.
 bool has_foreign_transport(const TransportLines& lines) {
-  if (lines.other == 0) {
-    return false;
-  }
+  if (lines.other == 0) return false;
   const auto known = [](const std::string& kind) {
     return kind.starts_with("P2P/") || kind.starts_with("SHM/") || kind.starts_with("NET/") ||
            kind.starts_with("COLLNET/") || kind == kNvls;
@@ -221,14 +218,9 @@ Seconds since(Clock::time_point start) {
 
 /// Takes a decimal number without sign.
 std::optional<std::int64_t> take_decimal(std::string_view& text) {
-  if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) == 0) {
-    return std::nullopt;
-  }
-  std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, status] = std::from_chars(text.data(), end, number);
-  if (status != std::errc{}) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+  const std::size_t digits = std::min(text.size(), text.find_first_not_of("0123456789"));
+  const auto number = whole_number<std::int64_t>(text.substr(0, digits));
+  text.remove_prefix(digits);
   return number;
 }
 
@@ -256,15 +248,15 @@ std::string take_name(std::string_view& text) {
   return name == "UNKNOWN" ? std::string{} : name;
 }
 
-/// Takes a collective's name by ncclFuncToString() and its colon; absent where there is none.
+/// Takes a collective's name by ncclFuncToString(); absent where there is none.
 std::optional<OperationKind> take_operation(std::string_view& message) {
   using Name = std::pair<std::string_view, OperationKind>;
   static constexpr std::array kCollectives{
-      Name{"AllReduce: ", OperationKind::all_reduce},
-      Name{"AllGather: ", OperationKind::all_gather},
-      Name{"ReduceScatter: ", OperationKind::reduce_scatter},
-      Name{"Broadcast: ", OperationKind::broadcast},
-      Name{"Reduce: ", OperationKind::reduce},
+      Name{"AllReduce", OperationKind::all_reduce},
+      Name{"AllGather", OperationKind::all_gather},
+      Name{"ReduceScatter", OperationKind::reduce_scatter},
+      Name{"Broadcast", OperationKind::broadcast},
+      Name{"Reduce", OperationKind::reduce},
   };
   for (const auto& [name, operation] : kCollectives) {
     if (take(message, name)) return operation;
@@ -272,19 +264,34 @@ std::optional<OperationKind> take_operation(std::string_view& message) {
   return std::nullopt;
 }
 
-/// Reads "AllReduce: 8 Bytes -> Algo RING proto LL channel..."
+/// Counts the blocks of "channel{Lo..Hi}={0..23}" and of "nchannels 24": each channel has one.
+std::optional<int> blocks_of(std::string_view message) {
+  const bool is_range = take(message, "channel{Lo..Hi}={");
+  if (!is_range && !take(message, "nchannels ")) return std::nullopt;
+  std::optional<std::int64_t> count = take_decimal(message);
+  if (is_range && count) {
+    const auto last = take(message, "..") ? take_decimal(message) : std::nullopt;
+    count = last && message.starts_with('}') ? std::optional(*last - *count + 1) : std::nullopt;
+  }
+  constexpr std::int64_t kMost = 1 << 20;
+  return count && *count > 0 && *count <= kMost ? std::optional<int>(*count) : std::nullopt;
+}
+
+/// Reads "AllReduce: 8 Bytes -> Algo RING proto LL channel..." and of symmetric memory "AllReduce
+/// [Symmetric]: 8 Bytes -> Kernel AllReduce_AGxLL_R nchannels..."
 std::optional<TunedCall> read_call(std::string_view message) {
   const std::optional<OperationKind> operation = take_operation(message);
   if (!operation) return std::nullopt;
-  TunedCall call;
-  call.operation = *operation;
-  const std::optional<std::int64_t> size = take_decimal(message);
-  if (!size || !take(message, " Bytes -> Algo ")) return std::nullopt;
-  call.size = Bytes{*size};
-  call.plan.algorithm = take_name(message);
-  if (!take(message, "proto ")) return std::nullopt;
-  call.plan.protocol = take_name(message);
-  if (call.plan.algorithm.empty() || call.plan.protocol.empty()) return std::nullopt;
+  const bool is_symmetric = take(message, " [Symmetric]");
+  const auto size = take(message, ": ") ? take_decimal(message) : std::nullopt;
+  if (!size || !take(message, is_symmetric ? " Bytes -> Kernel " : " Bytes -> Algo ")) {
+    return std::nullopt;
+  }
+  TunedCall call{*operation, Bytes{*size}, {take_name(message), {}}};
+  if (take(message, "proto ")) call.plan.protocol = take_name(message);
+  const bool is_whole = is_symmetric || !call.plan.protocol.empty();
+  if (call.plan.algorithm.empty() || !is_whole) return std::nullopt;
+  call.plan.blocks = blocks_of(message);
   return call;
 }
 

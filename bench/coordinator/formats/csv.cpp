@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kHeader =
     "case,operation,type,reduction,size_bytes,ranks,in_place,launch,pair,variant,time_s,"
     "algbw_gb_per_s,busbw_gb_per_s,path,wrong,ratio,ratio_low,ratio_high,less_time,launches,"
-    "converged,skipped,fraction_of_limit,limit,algorithm,protocol,counted_operations,"
+    "converged,skipped,fraction_of_limit,limit,algorithm,protocol,blocks,counted_operations,"
     "nvlink_sent_bytes,nvlink_received_bytes,pcie_sent_bytes,pcie_received_bytes,expected_bytes,"
     "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
     "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form,link,"
@@ -79,12 +79,13 @@ void add_evidence_fields(std::vector<std::string>& fields, const VariantSummary&
   fields.push_back(csv_field(fraction));
   fields.push_back(csv_field(fraction ? name_of(variant.limit) : std::string_view{}));
   if (!variant.evidence.has_value()) {
-    fields.insert(fields.end(), 11, "");
+    fields.insert(fields.end(), 12, "");
     return;
   }
   const TrafficEvidence& evidence = *variant.evidence;
   fields.push_back(csv_field(std::string_view(evidence.plan.algorithm)));
   fields.push_back(csv_field(std::string_view(evidence.plan.protocol)));
+  fields.push_back(csv_field(evidence.plan.blocks));
   fields.push_back(fmt::format("{}", evidence.operations));
   fields.push_back(csv_field(evidence.nvlink_sent));
   fields.push_back(csv_field(evidence.nvlink_received));

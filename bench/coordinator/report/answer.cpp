@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "linkgain/predict/prediction_report.hpp"
+#include "linkgain/summary/headroom_steps.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "sentences.hpp"
 
@@ -29,6 +33,9 @@ RecordedAnswer recorded_answer(const RunSummary& summary) {
   for (const CaseSummary* each : answer.headroom) {
     result.headroom.push_back(
         {.name = case_name(each->definition()), .ratio = each->variants.front().library_ratio});
+  }
+  for (const HeadroomCurve& curve : headroom_curves(summary.record)) {
+    std::ranges::copy(curve.rows, std::back_inserter(result.headroom_steps));
   }
   if (const std::optional<Prediction> model = model_prediction(summary)) {
     for (const PhasePrediction& phase : model->phases) {

@@ -17,6 +17,7 @@
 #include "linkgain/record/variants.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
+#include "linkgain/summary/headroom_steps.hpp"
 #include "linkgain/summary/inference_tables.hpp"
 #include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/summary/repetition.hpp"
@@ -512,9 +513,9 @@ Document run_details(const RunSummary& summary) {
   Document document = training_section(summary);
   for (const Document& section :
        {inference_section(summary), nvlink_bound(summary), soak_section(summary),
-        health_section(summary), warnings_section(record), sizes_section(summary),
-        pairs_section(summary), nvlink_traffic_section(summary), variants_section(record),
-        machine_section(record), repeat_section(record)}) {
+        health_section(summary), warnings_section(record), headroom_section(record),
+        sizes_section(summary), pairs_section(summary), nvlink_traffic_section(summary),
+        variants_section(record), machine_section(record), repeat_section(record)}) {
     document.add(section);
   }
   return document;

@@ -18,7 +18,7 @@ std::string plan_change(const TransferPlan& from, const TransferPlan& to, bool k
   if (from.protocol.empty() || to.protocol.empty()) {
     return {};
   }
-  if (from != to) {
+  if (readable_plan(from) != readable_plan(to)) {
     return fmt::format("; {} changes from {} to {} there", kernel ? "the kernel" : "NCCL",
                        readable_plan(from), readable_plan(to));
   }

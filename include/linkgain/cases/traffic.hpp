@@ -14,8 +14,9 @@ namespace linkgain {
 /// TUNING log has for the call, or our own kernel; empty where nothing says it. NCCL may have names
 /// that are not known here: what is known of one is its Algorithm and Protocol.
 struct TransferPlan {
-  std::string algorithm;  ///< "RING", "TREE", "NVLS", ...
+  std::string algorithm;  ///< "RING", "TREE", "NVLS", ...; of symmetric memory the kernel's name
   std::string protocol;   ///< "SIMPLE", "LL", "LL128"
+  std::optional<int> blocks{};  ///< of threads, on each GPU: of NCCL's kernel one a channel
   bool operator==(const TransferPlan&) const = default;
 };
 

@@ -392,12 +392,49 @@ struct RecordedRow {
   bool operator==(const RecordedRow&) const = default;
 };
 
+/// What an all-reduce of one size may be made by, from NCCL at its default down to what the link
+/// allows.
+enum class HeadroomStation {
+  nccl,       ///< the first variant
+  setting,    ///< the fastest later one that sets variables of NCCL alone and keeps the path
+  symmetric,  ///< NCCL in symmetric memory
+  kernel,     ///< linkgain's
+  floor,      ///< a latency and the bytes at the rate of stores
+};
+
+template <>
+inline constexpr auto kNames<HeadroomStation> =
+    names<HeadroomStation>("station", {{HeadroomStation::nccl, "nccl"},
+                                       {HeadroomStation::setting, "setting"},
+                                       {HeadroomStation::symmetric, "symmetric"},
+                                       {HeadroomStation::kernel, "kernel"},
+                                       {HeadroomStation::floor, "floor"}});
+
+struct HeadroomStep {
+  HeadroomStation station = HeadroomStation::nccl;
+  std::string variant{};  ///< of a setting
+  Seconds time;
+  std::optional<Estimate>
+      factor{};                 ///< the time of the step before over its own; the first has none
+  std::optional<int> blocks{};  ///< TransferPlan::blocks; absent where not known
+  bool operator==(const HeadroomStep&) const = default;
+};
+
+/// An all-reduce of one size, from NCCL's time to the last one that was measured.
+struct HeadroomRow {
+  std::string name;  ///< of NCCL's case
+  std::vector<HeadroomStep> steps;
+  Estimate whole;  ///< the first time over the last: the product of all factors
+  bool operator==(const HeadroomRow&) const = default;
+};
+
 /// What the run says first, as screen, report and page do; never read back.
 struct RecordedAnswer {
   std::string sentence;
   std::vector<RecordedRow> spoken;
   std::vector<RecordedRow> rows;
   std::vector<RecordedRow> headroom;
+  std::vector<HeadroomRow> headroom_steps;
   std::vector<RecordedRow> predicted;
   bool operator==(const RecordedAnswer&) const = default;
 };

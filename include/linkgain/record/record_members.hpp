@@ -213,6 +213,8 @@ void describe_members(auto& visit, json::Is<Execution> auto& execution) {
 void describe_members(auto& visit, json::Is<TransferPlan> auto& plan) {
   visit("algorithm", plan.algorithm);
   visit("protocol", plan.protocol);
+  visit.sparse("blocks", plan.blocks, "thread blocks of its kernel on each GPU, where known",
+               {.least = 1});
 }
 
 void describe_members(auto& visit, json::Is<TrafficEvidence> auto& evidence) {
@@ -484,12 +486,33 @@ void describe_members(auto& visit, json::Is<RecordedRow> auto& row) {
                  json::kPositive);
 }
 
+void describe_members(auto& visit, json::Is<HeadroomStep> auto& step) {
+  visit("station", step.station, "what the time is of");
+  visit("variant", step.variant, "of a setting; else empty");
+  visit("time_s", step.time, "", json::kPositive);
+  visit.estimate({"factor", "low", "high", "launches"}, step.factor,
+                 {"the time of the step before over its own; null of the first",
+                  "95 % interval; null of one launch", "", "of the side that has fewer"},
+                 json::kPositive);
+  visit("blocks", step.blocks, "thread blocks of its kernel on each GPU; null where not known");
+}
+
+void describe_members(auto& visit, json::Is<HeadroomRow> auto& row) {
+  visit("case", row.name, "of NCCL at its default", {.form = json::Form::words});
+  visit("steps", row.steps, "from that to the floor, those that were measured");
+  visit.estimate({"whole", "low", "high", "launches"}, row.whole,
+                 {"the first time over the last: the product of all factors",
+                  "95 % interval; null of one launch", "", "of the side that has fewer"},
+                 json::kPositive);
+}
+
 void describe_members(auto& visit, json::Is<RecordedAnswer> auto& answer) {
   visit.section("answer", "What the run says first, on the screen, in the report and on the page");
   visit("sentence", answer.sentence);
   visit("spoken", answer.spoken, "what the sentence is about, a row for each later variant");
   visit("rows", answer.rows, "what stands for the run, in the order of the tables");
   visit("headroom", answer.headroom, "our kernels beside NCCL or the copy engine");
+  visit("headroom_steps", answer.headroom_steps, "what that is made of, by size");
   visit("predicted", answer.predicted, "what a model would gain, as linkgain predict has it");
 }
 

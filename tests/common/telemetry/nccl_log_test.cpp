@@ -284,10 +284,8 @@ Case send_recv(std::int64_t size) {
 }
 
 TunedCall call(OperationKind operation, std::int64_t size, const std::string& algorithm,
-               const std::string& protocol) {
-  return {.operation = operation,
-          .size = Bytes{size},
-          .plan = {.algorithm = algorithm, .protocol = protocol}};
+               const std::string& protocol, std::optional<int> blocks = {}) {
+  return {.operation = operation, .size = Bytes{size}, .plan = {algorithm, protocol, blocks}};
 }
 
 std::string recorded_log() { return read_text(TEST_DATA "/nccl-tuning-p2p.txt"); }
@@ -295,14 +293,14 @@ std::string recorded_log() { return read_text(TEST_DATA "/nccl-tuning-p2p.txt");
 TEST(TuningLog, ReadsEveryCallOfARecordedLog) {
   const std::vector<TunedCall> calls = parse_tuning_lines(recorded_log());
   ASSERT_THAT(calls, SizeIs(9 * 4));  // nine sizes, twice out of place and twice in place
-  EXPECT_EQ(calls.front(), call(OperationKind::all_reduce, 8, "RING", "LL"));
-  EXPECT_EQ(calls.back(), call(OperationKind::all_reduce, 134217728, "RING", "SIMPLE"));
+  EXPECT_EQ(calls.front(), call(OperationKind::all_reduce, 8, "RING", "LL", 1));
+  EXPECT_EQ(calls.back(), call(OperationKind::all_reduce, 134217728, "RING", "SIMPLE", 24));
 }
 
 TEST(TuningLog, FindsThePlanOfACaseInARecordedLog) {
   const std::vector<TunedCall> calls = parse_tuning_lines(recorded_log());
-  EXPECT_EQ(plan_of(all_reduce(262144), calls), (TransferPlan{"RING", "LL"}));
-  EXPECT_EQ(plan_of(all_reduce(2097152), calls), (TransferPlan{"RING", "SIMPLE"}));
+  EXPECT_EQ(plan_of(all_reduce(262144), calls), (TransferPlan{"RING", "LL", 22}));
+  EXPECT_EQ(plan_of(all_reduce(2097152), calls), (TransferPlan{"RING", "SIMPLE", 24}));
   EXPECT_EQ(plan_of(all_reduce(1048576), calls), TransferPlan{});
 }
 
@@ -310,7 +308,7 @@ TEST(TuningLog, ReadsALineBehindOtherOutput) {
   const std::vector<TunedCall> calls = parse_tuning_lines(
       "   245.32    0.00    N/Avm:1653:1653 [0] NCCL INFO AllReduce: 8 Bytes -> "
       "Algo RING proto LL channel{Lo..Hi}={0..0}\n");
-  EXPECT_THAT(calls, ElementsAre(call(OperationKind::all_reduce, 8, "RING", "LL")));
+  EXPECT_THAT(calls, ElementsAre(call(OperationKind::all_reduce, 8, "RING", "LL", 1)));
 }
 
 TEST(TuningLog, FindsNoCallInOtherMessages) {
@@ -328,7 +326,8 @@ TEST(TuningLog, FindsNoCallInOtherMessages) {
         "8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}", "AllReduce: 8 Bytes -> Algo RING",
         "AllReduce: 8 Bytes -> Algo RING proto LL",
         "AllReduce: 8 Bytes -> Algo RING proto LLvm:7:7 [1] and more",
-        "AllReduce [Symmetric]: 8 Bytes -> Kernel AllReduce_AGxLL_R nchannels 1"}) {
+        "AllReduce [Symmetric]: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}",
+        "AllReduce [Symmetric]: 8 Bytes -> Kernel Unknown nchannels 1 nthreads 512"}) {
     EXPECT_THAT(parse_tuning_lines(line(message)), IsEmpty()) << message;
   }
 }
@@ -346,6 +345,23 @@ TEST(TuningLog, WritesNamesInCapitalsAndKeepsUnknownOnes) {
                                  line("AllReduce: 8 Bytes -> Algo NEW_ONE proto LL256 channel")),
               ElementsAre(call(OperationKind::all_reduce, 8, "RING", "SIMPLE"),
                           call(OperationKind::all_reduce, 8, "NEW_ONE", "LL256")));
+}
+
+TEST(TuningLog, ReadsKernelsOfSymmetricMemory) {
+  EXPECT_THAT(parse_tuning_lines(line("AllReduce [Symmetric]: 8 Bytes -> Kernel AllReduce_AGxLL_R "
+                                      "nchannels 16 nthreads 512 nWorks 1")),
+              ElementsAre(call(OperationKind::all_reduce, 8, "ALLREDUCE_AGXLL_R", "", 16)));
+}
+
+TEST(TuningLog, CountsNoBlocksWhereChannelsMakeNoSense) {
+  for (const char* channels :
+       {"channel", "channel{Lo..Hi}={0..23", "channel{Lo..Hi}={3..1}", "channel{Lo..Hi}={0..}",
+        "channel{Lo..Hi}={..3}", "channel{Lo..Hi}={0..99999999999}"}) {
+    const std::string message = std::string("AllReduce: 8 Bytes -> Algo RING proto LL ") + channels;
+    EXPECT_THAT(parse_tuning_lines(line(message)),
+                ElementsAre(call(OperationKind::all_reduce, 8, "RING", "LL")))
+        << message;
+  }
 }
 
 TEST(TuningLog, TheLastCallOfTheSizeCounts) {
@@ -369,11 +385,11 @@ TEST(TuningLog, ReadsEveryCollectivesName) {
   EXPECT_THAT(parse_tuning_lines(line("AllReduce" + rest) + line("AllGather" + rest) +
                                  line("ReduceScatter" + rest) + line("Broadcast" + rest) +
                                  line("Reduce" + rest)),
-              ElementsAre(call(OperationKind::all_reduce, 8, "RING", "LL"),
-                          call(OperationKind::all_gather, 8, "RING", "LL"),
-                          call(OperationKind::reduce_scatter, 8, "RING", "LL"),
-                          call(OperationKind::broadcast, 8, "RING", "LL"),
-                          call(OperationKind::reduce, 8, "RING", "LL")));
+              ElementsAre(call(OperationKind::all_reduce, 8, "RING", "LL", 1),
+                          call(OperationKind::all_gather, 8, "RING", "LL", 1),
+                          call(OperationKind::reduce_scatter, 8, "RING", "LL", 1),
+                          call(OperationKind::broadcast, 8, "RING", "LL", 1),
+                          call(OperationKind::reduce, 8, "RING", "LL", 1)));
 }
 
 TEST(TuningLog, TheSizeIsThatOfTheCount) {
@@ -385,7 +401,7 @@ TEST(TuningLog, TheSizeIsThatOfTheCount) {
         std::tuple{"Reduce", OperationKind::reduce, 1024}}) {
     const auto calls = parse_tuning_lines(
         line(std::string(name) + ": 1024 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}"));
-    EXPECT_EQ(plan_of(of(operation, size, 4), calls), (TransferPlan{"RING", "LL"})) << name;
+    EXPECT_EQ(plan_of(of(operation, size, 4), calls), (TransferPlan{"RING", "LL", 1})) << name;
     EXPECT_EQ(plan_of(of(operation, 5 * 4096, 4), calls), TransferPlan{}) << name;
   }
 }

@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 constexpr const char* kHeader =
     "case,operation,type,reduction,size_bytes,ranks,in_place,launch,pair,variant,time_s,"
     "algbw_gb_per_s,busbw_gb_per_s,path,wrong,ratio,ratio_low,ratio_high,less_time,launches,"
-    "converged,skipped,fraction_of_limit,limit,algorithm,protocol,counted_operations,"
+    "converged,skipped,fraction_of_limit,limit,algorithm,protocol,blocks,counted_operations,"
     "nvlink_sent_bytes,nvlink_received_bytes,pcie_sent_bytes,pcie_received_bytes,expected_bytes,"
     "nvlink_share,judged,not_judged_because,highest_temperature_c,lowest_sm_clock_mhz,"
     "health_samples,unhealthy_samples,power_capped_samples,buffers,root,kernel,form,link,"
@@ -59,7 +59,7 @@ TEST(Csv, QuotesWhatNeedsIt) {
   Record record = two_gpus();
   record.cases = {converged(all_reduce(8), {skipped("p2p", "no \"P2P\", no\nluck")}, {})};
   EXPECT_THAT(csv(RunSummary(record)),
-              EndsWith(",\"no \"\"P2P\"\", no luck\"" + std::string(18, ',') + ",plain,,false,," +
+              EndsWith(",\"no \"\"P2P\"\", no luck\"" + std::string(19, ',') + ",plain,,false,," +
                        kNoTraining + "\n"));
 }
 

@@ -93,7 +93,8 @@ class KernelAllReduce : public DeviceCall {
 
   std::optional<TransferPlan> do_plan() const override {
     const kernels::AllReduceTraits& method = kernels::traits_of(choice_.method);
-    return TransferPlan{std::string(method.algorithm), std::string(method.protocol)};
+    return TransferPlan{std::string(method.algorithm), std::string(method.protocol),
+                        choice_.blocks};
   }
 
   std::int64_t offset_of(const void* address) const {

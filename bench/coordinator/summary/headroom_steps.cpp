@@ -1,0 +1,253 @@
+#include "linkgain/summary/headroom_steps.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/statistics/launch_shift.hpp"
+
+namespace linkgain {
+namespace {
+
+/// A case's launches of one variant, or what is computed from such.
+struct Station {
+  HeadroomStation station = HeadroomStation::nccl;
+  CaseLaunches of;
+  std::optional<LaunchDeviation> deviation{};
+  std::optional<int> blocks{};
+
+  LaunchMean mean() const { return mean_of(of.definition, of.launches, deviation); }
+};
+
+/// Tells whether a variant differs from the first in variables of NCCL's alone.
+bool sets_nccl_alone(const Variant& first, const Variant& other) {
+  const auto is_of_nccl = [](std::string_view name) { return name.starts_with("NCCL_"); };
+  return other.nccl == first.nccl && other.worker == first.worker &&
+         std::ranges::all_of(other.environment,
+                             [&](const auto& each) {
+                               return is_of_nccl(each.first) ||
+                                      value_of(first.environment, each.first) == each.second;
+                             }) &&
+         std::ranges::all_of(first.environment,
+                             [&](const auto& each) {
+                               return is_of_nccl(each.first) ||
+                                      other.environment.contains(each.first);
+                             }) &&
+         std::ranges::all_of(other.unset, is_of_nccl);
+}
+
+bool differ_in_size_only(Case a, const Case& b) {
+  a.size = b.size;
+  return a == b;
+}
+
+/// Leaves each station the launches that all of them have.
+void keep_common_launches(std::vector<Station*> stations) {
+  std::set<int> common;
+  for (const LaunchMedian& each : stations.front()->of.launches) common.insert(each.launch);
+  for (const Station* station : stations) {
+    std::set<int> own;
+    for (const LaunchMedian& each : station->of.launches) own.insert(each.launch);
+    std::erase_if(common, [&](int launch) { return !own.contains(launch); });
+  }
+  for (Station* station : stations) {
+    std::erase_if(station->of.launches,
+                  [&](const LaunchMedian& each) { return !common.contains(each.launch); });
+  }
+}
+
+/// Computes the floor of a sum, by what both have launches of: see headroom_curves().
+Station floor_of(const Case& sum, const Station& latency, const Station& stores) {
+  const Case& smallest = latency.of.definition;
+  const double bytes = bus_bandwidth_factor(sum.operation, sum.ranks) *
+                       static_cast<double>(sum.size.value - smallest.size.value);
+  const double share = bytes / static_cast<double>(stores.of.definition.size.value);
+  Station floor{.station = HeadroomStation::floor, .of = {sum, "floor", {}}};
+  for (std::size_t i = 0; i < latency.of.launches.size(); ++i) {
+    const Seconds time{latency.of.launches[i].time.value +
+                       share * stores.of.launches[i].time.value};
+    floor.of.launches.push_back({latency.of.launches[i].launch, time});
+  }
+  floor.deviation = pooled_deviations({&floor.of, 1}).front();
+  return floor;
+}
+
+/// Measures stations of one record, with its first variant unless another is named.
+class Stations {
+ public:
+  explicit Stations(const Record& record) : record_(record), means_(launch_means(record)) {}
+
+  /// Finds a case; absent where it has no launches of right data.
+  std::optional<Station> find(HeadroomStation station, const Case& definition,
+                              std::size_t variant = 0) const {
+    const auto found = std::ranges::find(record_.cases, definition, &CaseResult::definition);
+    if (found == record_.cases.end()) return std::nullopt;
+    const std::string& name = record_.settings.variants.at(variant).name;
+    const VariantResult* result = find_variant(*found, name);
+    if (result == nullptr) return std::nullopt;
+    const auto place = static_cast<std::size_t>(result - found->variants.data());
+    const auto& mean = means_[static_cast<std::size_t>(found - record_.cases.begin())][place];
+    CaseLaunches of{definition, name, counted_launches(record_, *found, place), {result->path}};
+    if (!mean || of.launches.empty()) return std::nullopt;
+    return Station{station, std::move(of), mean->deviation,
+                   result->evidence ? result->evidence->plan.blocks : std::nullopt};
+  }
+
+  std::optional<Station> best_setting(const Station& usual) const {
+    const std::vector<Variant>& variants = record_.settings.variants;
+    std::vector<Station> tried;
+    for (std::size_t i = 1; i < variants.size(); ++i) {
+      if (!sets_nccl_alone(variants.front(), variants[i])) continue;
+      auto station = find(HeadroomStation::setting, usual.of.definition, i);
+      const bool keeps_path =
+          station && station->of.paths == usual.of.paths && usual.of.paths.front() != Path::unknown;
+      if (keeps_path) tried.push_back(*std::move(station));
+    }
+    constexpr double kChance = 0.025;
+    const double of_each = kChance / static_cast<double>(std::max<std::size_t>(1, tried.size()));
+    std::erase_if(tried, [&](const Station& each) {
+      const std::optional<LaunchShift> shift = shift_between(usual.mean(), each.mean());
+      return !shift || chance_below(*shift, 0.0) > of_each;
+    });
+    return least(std::move(tried), [](const Station& each) { return each.mean().time.value; });
+  }
+
+  /// Gives the copies of most bytes a second.
+  std::optional<Station> fastest_stores(int ranks) const {
+    std::vector<Station> all = find_all([ranks](const Case& c) {
+      return c.operation == OperationKind::copy_push && c.kernel && c.ranks == ranks &&
+             (!c.pair || c.pair->both);
+    });
+    return least(std::move(all), [](const Station& each) {
+      return each.mean().time.value / static_cast<double>(each.of.definition.size.value);
+    });
+  }
+
+  /// Gives the smallest sum by kernel that differs from this one of NCCL's in size and launch mode.
+  std::optional<Station> smallest_sum(Case sum) const {
+    sum.kernel = true;
+    std::vector<Station> all = find_all([sum](Case c) {
+      c.launch = sum.launch;
+      return differ_in_size_only(sum, c) && c.size <= kLargestLatency;
+    });
+    return least(std::move(all), [](const Station& each) {
+      return std::pair(each.of.definition.size, each.mean().time);
+    });
+  }
+
+ private:
+  template <typename Is>
+  std::vector<Station> find_all(const Is& is) const {
+    std::vector<Station> all;
+    for (const CaseResult& result : record_.cases) {
+      if (!is(result.definition)) continue;
+      if (auto one = find(HeadroomStation::floor, result.definition))
+        all.push_back(*std::move(one));
+    }
+    return all;
+  }
+
+  template <typename Value>
+  static std::optional<Station> least(std::vector<Station> all, const Value& value) {
+    if (all.empty()) return std::nullopt;
+    return *std::ranges::min_element(all, {}, value);
+  }
+
+  const Record& record_;
+  LaunchMeans means_;
+};
+
+/// Puts the stations of one size beside each other; absent where there is only one.
+std::optional<HeadroomRow> row_of(std::vector<Station> stations, std::optional<Station> latency,
+                                  std::optional<Station> stores) {
+  std::vector<Station*> all;
+  for (Station& each : stations) all.push_back(&each);
+  const Bytes size = stations.front().of.definition.size;
+  const bool has_floor = latency && stores && latency->of.definition.size <= size;
+  if (has_floor) all.insert(all.end(), {&*latency, &*stores});
+  keep_common_launches(all);
+  if (all.size() < 2 || stations.front().of.launches.empty()) return std::nullopt;
+  const Station& last = stations.back();
+  const bool is_own_floor = has_floor && last.of.definition == latency->of.definition;
+  if (has_floor) {
+    stations.push_back(is_own_floor ? last : floor_of(last.of.definition, *latency, *stores));
+    stations.back().station = HeadroomStation::floor;
+  }
+  HeadroomRow row{.name = case_name(stations.front().of.definition), .steps = {}, .whole = {}};
+  for (std::size_t i = 0; i < stations.size(); ++i) {
+    const Station& own = stations[i];
+    const LaunchMean mean = own.mean();
+    HeadroomStep& step = row.steps.emplace_back();
+    step.station = own.station;
+    if (own.station == HeadroomStation::setting) step.variant = own.of.variant;
+    step.time = mean.time;
+    if (own.station != HeadroomStation::floor) step.blocks = own.blocks;
+    if (i > 0) step.factor = ratio_between(mean, stations[i - 1].mean());
+  }
+  if (is_own_floor) row.steps.back().factor->interval.reset();  // it is 1 by definition
+  row.whole = ratio_between(stations.back().mean(), stations.front().mean());
+  return row;
+}
+
+bool by_size(const Case& a, const Case& b) { return a.size < b.size; }
+
+/// Lists NCCL's plain all-reduces by curve and size.
+std::vector<std::vector<Case>> sums_of(const Record& record) {
+  std::vector<std::vector<Case>> curves;
+  for (const CaseResult& result : record.cases) {
+    const Case& c = result.definition;
+    const bool is_nccl = !c.kernel && c.buffers == Buffers::plain;
+    if (c.operation != OperationKind::all_reduce || !is_nccl) continue;
+    auto curve = std::ranges::find_if(curves, [&](const std::vector<Case>& each) {
+      return differ_in_size_only(each.front(), c);
+    });
+    if (curve == curves.end()) curve = curves.emplace(curves.end());
+    curve->push_back(c);
+  }
+  for (std::vector<Case>& each : curves) std::ranges::sort(each, by_size);
+  return curves;
+}
+
+}  // namespace
+
+std::vector<HeadroomCurve> headroom_curves(const Record& record) {
+  const std::vector<std::vector<Case>> all = sums_of(record);
+  if (all.empty() || record.settings.variants.empty()) return {};
+  const Stations measured(record);
+  std::vector<HeadroomCurve> curves;
+  for (const std::vector<Case>& sums : all) {
+    const std::optional<Station> latency = measured.smallest_sum(sums.front());
+    const std::optional<Station> stores = measured.fastest_stores(sums.front().ranks);
+    HeadroomCurve curve{.definition = sums.front(), .rows = {}};
+    if (latency) curve.latency = latency->of.definition;
+    if (stores) {
+      curve.stores = stores->of.definition;
+      curve.stores_gb_per_s = bus_bandwidth(*curve.stores, stores->mean().time);
+    }
+    for (const Case& sum : sums) {
+      const std::optional<Station> nccl = measured.find(HeadroomStation::nccl, sum);
+      if (!nccl) continue;
+      Case symmetric = sum;
+      symmetric.buffers = Buffers::symmetric;
+      Case kernel = sum;
+      kernel.kernel = true;
+      std::vector<Station> stations{*nccl};
+      for (const auto& each :
+           {measured.best_setting(*nccl), measured.find(HeadroomStation::symmetric, symmetric),
+            measured.find(HeadroomStation::kernel, kernel)}) {
+        if (each) stations.push_back(*each);
+      }
+      if (auto row = row_of(std::move(stations), latency, stores)) curve.rows.push_back(*row);
+    }
+    const bool says_more = std::ranges::any_of(
+        curve.rows, [](const HeadroomRow& row) { return row.steps.size() > 2; });
+    if (says_more) curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+}  // namespace linkgain
