@@ -419,10 +419,6 @@ ExitCode exit_code_of(const FleetReport& report) {
   return told || report.nodes.empty() ? ExitCode::success : ExitCode::inconclusive;
 }
 
-bool is_inconclusive_by_itself(const FleetNode& node) {
-  return node.state == NodeState::inconclusive && !node.is_only_split;
-}
-
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
                         const FleetOptions& options) {
   FleetReport report;
@@ -446,12 +442,15 @@ FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetName
   report.drain =
       hosts_of(report, options, [](const FleetNode& node) { return is_to_drain(node.state); });
   report.measure_again = hosts_of(report, options, [](const FleetNode& node) {
-    return node.state == NodeState::stale || is_inconclusive_by_itself(node);
+    return node.state == NodeState::stale ||
+           (node.state == NodeState::inconclusive && !node.is_settled);
   });
   if (!newest.empty()) report.notes.push_back(kinds.text());
   add_renamed(report, records, newest);
   add_days(report, newest);
-  for (std::string& groups : kinds.groups(names)) report.notes.push_back(std::move(groups));
+  for (std::string& groups : kinds.groups(names, options.tolerance)) {
+    report.notes.push_back(std::move(groups));
+  }
   for (std::string& faster : kinds.faster(names, options.tolerance)) {
     report.notes.push_back(std::move(faster));
   }

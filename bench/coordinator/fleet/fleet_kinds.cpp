@@ -197,7 +197,8 @@ Path path_of(const Column& column) {
 }
 
 /// Looks for two groups of nodes, each with more than a third of all, whose medians lie further
-/// apart than nodes within a group, with an empty space of half of that between them.
+/// apart than nodes within a group, with an empty space of half of that between them. The slower
+/// one's median stays within it, however slow some of them are: those beyond are less than a third.
 void look_for_groups(std::vector<double> logs, double tolerance, PeerFigure& figure) {
   std::ranges::sort(logs);
   std::size_t split = 0;
@@ -213,12 +214,15 @@ void look_for_groups(std::vector<double> logs, double tolerance, PeerFigure& fig
   const std::vector<double> slow(middle, logs.end());
   const double centres[] = {median(fast), median(slow)};
   const double deviation =
-      std::max({deviation_around(centres[0], fast), deviation_around(centres[1], slow),
-                figure.of_launch / std::sqrt(static_cast<double>(figure.usual_launches))});
+      std::max(deviation_around(centres[0], fast), deviation_around(centres[1], slow));
+  const double assumed = figure.of_launch / std::sqrt(static_cast<double>(figure.usual_launches));
   figure.gap = centres[1] - centres[0];
   if (2.0 * widest > figure.gap &&
-      figure.gap > std::max(std::log1p(tolerance), kDeviations * deviation)) {
+      figure.gap > std::max(std::log1p(tolerance), kDeviations * std::max(deviation, assumed))) {
     figure.slower_group = slow.front();
+    figure.peers = static_cast<int>(slow.size());
+    figure.centre = centres[1];
+    figure.deviation = deviation;
   }
 }
 
@@ -233,7 +237,9 @@ PeerFigure figure_of(Column column, const FleetNames::Name& name, double toleran
     figure.between_launches = LaunchDeviation{.deviation = median(column.deviations)};
   }
   figure.path = path_of(column);
-  figure.centre = median(column.logs);
+  figure.median = median(column.logs);
+  figure.peers = figure.nodes;
+  figure.centre = figure.median;
   figure.deviation = deviation_around(figure.centre, column.logs);
   figure.of_launch = assumed_deviation(parse_case_name(name.case_name).size);
   look_for_groups(column.logs, tolerance, figure);
@@ -271,123 +277,11 @@ int launches_of(const FleetRecord& record, const FleetValue& value) {
   return value.launches > 0 ? value.launches : record.launches;
 }
 
-double deviation_of(const PeerFigure& figure, int launches) {
-  const int fewest = std::max(1, std::min(launches, figure.usual_launches));
-  return std::max(figure.deviation, figure.of_launch / std::sqrt(static_cast<double>(fewest)));
-}
-
 namespace {
 
-/// Returns how much more of the log time than its peers' median it takes to be found in so many
-/// launches.
-double slow_bound(const PeerFigure& figure, int launches, double tolerance) {
-  return std::max(std::log1p(tolerance), kDeviations * deviation_of(figure, launches));
-}
-
-/// Slowdowns, as shares of the time, from which cases of one class count as slow.
-struct Reach {
-  double least = 0.0;
-  double most = 0.0;
-  int launches = 0;  ///< of most nodes, in the case of which these have the fewest
-  bool empty() const { return launches == 0; }
-};
-
-Reach reach_of_class(const Kind& kind, const FleetNames& names, double tolerance, bool steady) {
-  Reach reach;
-  for (std::size_t i = 0; i < kind.figures.size(); ++i) {
-    const PeerFigure& figure = kind.figures[i];
-    if (!figure.is_standard()) continue;
-    if ((parse_case_name(names.all()[i].case_name).size >= kSteadySize) != steady) continue;
-    const int launches = figure.usual_launches;
-    const double share = std::expm1(slow_bound(figure, launches, tolerance));
-    reach.least = reach.empty() ? share : std::min(reach.least, share);
-    reach.most = std::max(reach.most, share);
-    reach.launches = reach.empty() ? launches : std::min(reach.launches, launches);
-  }
-  return reach;
-}
-
-std::string percent(double share) {
-  const double value = 100.0 * share;
-  return value < 9.95 ? fmt::format("{:.2g} %", value) : fmt::format("{:.0f} %", value);
-}
-
-/// Returns "7.8 %", "7.8 % to 12 % (by case)".
-std::string reach_text(const Reach& reach) {
-  const std::string least = percent(reach.least);
-  const std::string most = percent(reach.most);
-  return least == most ? least : fmt::format("{} to {} (by case)", least, most);
-}
-
-std::string both_classes(const Reach& steady, const Reach& small) {
-  if (steady.empty() || small.empty() || reach_text(steady) == reach_text(small)) {
-    return reach_text(steady.empty() ? small : steady) + " slower than its peers or more";
-  }
-  return fmt::format("{} slower than its peers or more from 1 MiB on, {} below", reach_text(steady),
-                     reach_text(small));
-}
-
-/// Returns "8 launches each", "8 to 16 launches each"; of one says what nodes are judged by.
-std::string launches_text(const Kind& kind) {
-  std::set<int> launches;
-  for (const PeerFigure& figure : kind.figures) {
-    if (figure.is_standard()) launches.insert(figure.usual_launches);
-  }
-  const auto [fewest, most] = std::pair(*launches.begin(), *launches.rbegin());
-  return most > fewest ? fmt::format("{} to {} launches each", fewest, most)
-         : fewest > 1  ? fmt::format("{} launches each", fewest)
-                       : "1 launch each, which has no interval: judged by the peers alone";
-}
-
-/// Names the nodes that have fewer launches than most, where less is found in them for that.
-std::string fewer_launches_text(const Kind& kind, double tolerance) {
-  std::vector<std::string> fewer;
-  for (const FleetRecord* member : kind.members) {
-    const bool is_limited = std::ranges::any_of(member->values, [&](const FleetValue& value) {
-      const PeerFigure& figure = kind.figures.at(value.name);
-      return value.seconds > 0.0F && figure.is_standard() &&
-             slow_bound(figure, launches_of(*member, value), tolerance) >
-                 slow_bound(figure, figure.usual_launches, tolerance);
-    });
-    if (is_limited) fewer.push_back(host_of(*member));
-  }
-  if (fewer.empty()) return {};
-  return fmt::format(", fewer on {}: there only a larger slowdown is found",
-                     compress_hostlist(std::move(fewer)));
-}
-
-/// Says how many launches find the tolerance in large cases, where these had too few; empty where
-/// it is the nodes that differ by more, or none would do.
-std::string launches_advice(const Reach& steady, double tolerance) {
-  constexpr double kUsual = 8.0;
-  const double root = kDeviations * kAssumedDeviation / std::log1p(tolerance);
-  const double needed = std::ceil(root * root);
-  if (steady.empty() || needed <= steady.launches || needed > kMostSettling) return {};
-  return fmt::format("; from 1 MiB on the tolerance of {} takes --launches {}", percent(tolerance),
-                     std::max(kUsual, needed));
-}
-
-/// Says what slowdown is found in machines of this kind, by class of size where they differ; the
-/// tolerance may be finer than their launches can tell. Empty for fewer than kKindSize
-/// machines, and where all of its cases have two groups.
-std::string reach_of(const Kind& kind, const FleetNames& names, double tolerance) {
-  const Reach steady = reach_of_class(kind, names, tolerance, true);
-  const Reach small = reach_of_class(kind, names, tolerance, false);
-  if (kind.members.size() < kKindSize) return {};
-  if (steady.empty() && small.empty()) {
-    const bool split = std::ranges::any_of(
-        kind.figures, [](const PeerFigure& figure) { return figure.slower_group.has_value(); });
-    if (split) return {};
-    return fmt::format("no case was measured on {} of them: whether one is slow is not known",
-                       kKindSize);
-  }
-  return fmt::format("finds a node that is {} ({}{}{})", both_classes(steady, small),
-                     launches_text(kind), fewer_launches_text(kind, tolerance),
-                     launches_advice(steady, tolerance));
-}
-
-/// Says of a kind in which cases its nodes are two groups; empty where they are in none.
-std::string groups_of(const Kind& kind, const FleetNames& names) {
+/// Says of a kind in which cases its nodes are two groups; empty where they are in none. Nodes that
+/// are slower than both belong to neither.
+std::string groups_of(const Kind& kind, const FleetNames& names, double tolerance) {
   std::size_t split = 0;
   std::size_t judged = 0;
   std::size_t widest = 0;
@@ -403,16 +297,19 @@ std::string groups_of(const Kind& kind, const FleetNames& names) {
   for (const FleetRecord* member : kind.members) {
     const auto value = std::ranges::find(member->values, widest, &FleetValue::name);
     if (value == member->values.end() || !(value->seconds > 0.0F) || value->wrong_data) continue;
-    if (std::log(static_cast<double>(value->seconds)) < *figure.slower_group) continue;
+    const double log_time = std::log(static_cast<double>(value->seconds));
+    const double bound = least_excess(figure, launches_of(*member, *value), tolerance);
+    if (log_time < *figure.slower_group || log_time - figure.centre > bound) continue;
     slower.push_back(host_of(*member));
   }
   const std::size_t count = slower.size();
   return fmt::format(
-      "two groups in {} of {}: {} of {} nodes take {:.2f}x as long as the others ({} with {}): {}. "
-      "Neither group can be called the standard, so these cases are not judged",
+      "two groups in {} of {}: {} of {} nodes take {:.2f}x as long as {} others ({} with {}): {}. "
+      "Neither group can be called the standard: in these cases a node is slow only where it is "
+      "slower than both",
       split, counted(static_cast<std::int64_t>(judged), "case", "cases"), count, figure.nodes,
-      std::exp(figure.gap), names.all()[widest].case_name, names.all()[widest].variant,
-      compress_hostlist(std::move(slower)));
+      std::exp(figure.gap), figure.nodes - figure.peers, names.all()[widest].case_name,
+      names.all()[widest].variant, compress_hostlist(std::move(slower)));
 }
 
 /// Names the nodes of a kind that are faster by as much as makes one slow; empty where none is.
@@ -428,7 +325,7 @@ std::string faster_of(const Kind& kind, const FleetNames& names, double toleranc
       const PeerFigure& figure = kind.figures.at(value.name);
       if (!figure.is_standard()) continue;
       const double lead = figure.centre - std::log(static_cast<double>(value.seconds));
-      if (lead <= slow_bound(figure, launches_of(*member, value), tolerance)) continue;
+      if (lead <= least_excess(figure, launches_of(*member, value), tolerance)) continue;
       is_faster = true;
       cases.insert(value.name);
       if (lead > most) widest = value.name;
@@ -438,12 +335,15 @@ std::string faster_of(const Kind& kind, const FleetNames& names, double toleranc
   }
   if (faster.empty()) return {};
   const std::size_t count = faster.size();
+  // Where most became slow, those that did not agree with each other, and are not one by itself.
+  constexpr std::size_t kLeastShare = 10;
+  const bool is_group = count > 1 && kLeastShare * count >= kind.members.size();
   return fmt::format(
-      "{} of {} {} faster than the others in {}, up to {:.2f}x as fast ({} with {}): {}. "
-      "The others may be slow: look for what differs",
-      count, counted(std::ssize(kind.members), "node", "nodes"), count == 1 ? "is" : "are",
+      "{} of {} {} faster than the others in {}, up to {:.2f}x as fast ({} with {}): {}{}", count,
+      counted(std::ssize(kind.members), "node", "nodes"), count == 1 ? "is" : "are",
       counted(std::ssize(cases), "case", "cases"), std::exp(most), names.all()[widest].case_name,
-      names.all()[widest].variant, compress_hostlist(std::move(faster)));
+      names.all()[widest].variant, compress_hostlist(std::move(faster)),
+      is_group ? ". The others may be slow: look for what differs" : "");
 }
 
 /// Tells whether GPUs of one machine have different numbers of active NVLinks, as none is built.
@@ -565,8 +465,8 @@ std::vector<std::string> Kinds::each(
   return texts;
 }
 
-std::vector<std::string> Kinds::groups(const FleetNames& names) const {
-  return each([&](const Kind& kind) { return groups_of(kind, names); });
+std::vector<std::string> Kinds::groups(const FleetNames& names, double tolerance) const {
+  return each([&](const Kind& kind) { return groups_of(kind, names, tolerance); });
 }
 
 std::vector<std::string> Kinds::faster(const FleetNames& names, double tolerance) const {

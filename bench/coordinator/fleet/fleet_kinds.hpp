@@ -56,8 +56,12 @@ std::string describe_machine(const Machine& machine);
 
 /// What the peers of a machine make of one case and variant.
 struct PeerFigure {
-  int nodes = 0;           ///< with a time
-  double centre = 0.0;     ///< median of the log times
+  int nodes = 0;        ///< with a time
+  double median = 0.0;  ///< of the log times
+  /// What nodes are judged by: all of them, or where they are two groups the slower one, beside
+  /// which whoever is slow is so beside both.
+  int peers = 0;
+  double centre = 0.0;     ///< median of the peers' log times
   double deviation = 0.0;  ///< standard deviation that the median absolute deviation stands for
   double of_launch = 0.0;  ///< standard deviation that is assumed between launches of one machine
   int usual_launches = 0;  ///< more than half of the nodes have so many or more
@@ -65,12 +69,12 @@ struct PeerFigure {
   std::optional<LaunchDeviation> between_launches{};
   Path path = Path::unknown;  ///< of two thirds of the nodes or more, else unknown
   /// The least log time of the slower nodes, where these are a group of their own and neither group
-  /// has two thirds of all: then no node is slow by the median of both.
+  /// has two thirds of all.
   std::optional<double> slower_group{};
   double gap = 0.0;  ///< between the medians of the groups
 
   bool has_median() const { return static_cast<std::size_t>(nodes) >= kKindSize; }
-  /// Tells whether nodes are judged by it.
+  /// Tells whether the peers are all nodes.
   bool is_standard() const { return has_median() && !slower_group; }
 };
 
@@ -119,6 +123,16 @@ int launches_of(const FleetRecord& record, const FleetValue& value);
 /// one machine are known to differ by if that is more, or a quiet fleet would make outliers of it.
 double deviation_of(const PeerFigure& figure, int launches);
 
+/// Returns how much more of the log time than its peers' median it takes for a node of so many
+/// launches to be slow or inconclusive.
+double least_excess(const PeerFigure& figure, int launches, double tolerance);
+
+/// Measures how far a node of such launches lies from its peers, as check does of a run beside a
+/// baseline of several: launches that differ by more than the peers' widen the interval. One launch
+/// beside peers with one each is judged by what the peers differ by alone.
+LaunchShift shift_from(const PeerFigure& figure, double log_time, int launches,
+                       std::optional<LaunchDeviation> between_launches);
+
 /// Returns the entry that most have, where it is more than half of all; empty where there is none.
 template <typename Entry>
 Entry majority(const std::map<Entry, int>& counts) {
@@ -129,6 +143,11 @@ Entry majority(const std::map<Entry, int>& counts) {
   }
   return {};
 }
+
+/// Says from which slowdown on a node of this kind is called slow, and from which inconclusive, by
+/// class of size where they differ; the tolerance may be finer than their launches can tell. Empty
+/// for fewer than kKindSize machines, and where all of its cases have two groups.
+std::string reach_of(const Kind& kind, const FleetNames& names, double tolerance);
 
 /// What a readable record is compared with.
 struct NodePeers {
@@ -149,7 +168,7 @@ class Kinds {
   NodePeers peers_of(const FleetRecord& record) const;
 
   /// Says of each kind in which cases its nodes are two groups, and which are the slower ones.
-  std::vector<std::string> groups(const FleetNames& names) const;
+  std::vector<std::string> groups(const FleetNames& names, double tolerance) const;
 
   /// Says of each kind which of its nodes are faster than the others, and by how much.
   std::vector<std::string> faster(const FleetNames& names, double tolerance) const;

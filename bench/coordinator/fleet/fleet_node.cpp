@@ -78,7 +78,9 @@ Places places_of(const Machine& machine, const std::vector<int>& ranks,
 Places blame(const Machine& machine, const std::set<RankPair>& measured,
              const std::set<RankPair>& pairs) {
   // Where every pair is among them, no GPU stands out.
-  if (pairs.size() == measured.size()) return places_of(machine, {}, pairs);
+  if (pairs.size() == measured.size() && pairs.size() > 1) {
+    return {.others = fmt::format("all {} pairs", pairs.size())};
+  }
   const std::vector<int> ranks = ranks_to_blame(measured, pairs);
   std::set<RankPair> others = pairs;
   std::erase_if(others, [&](const RankPair& pair) {
@@ -246,9 +248,13 @@ void look_at_disturbance(const FleetRecord& record, FleetNode& node, Findings& f
     node.level_changes += value.level_changed ? 1 : 0;
   }
   if (node.neighbours.value_or(0) > 0) findings.add(NodeState::ok, "others were seen on its GPUs");
+  std::vector<std::string> texts;
   for (const Warning& each : record.disturbing) {
-    if (is(each, WarningCode::busy_gpu)) continue;  // the others that were seen
-    findings.add(NodeState::ok, "what may make it slower: " + each.text);
+    if (!is(each, WarningCode::busy_gpu)) texts.push_back(each.text);  // the others that were seen
+  }
+  if (!texts.empty()) {
+    findings.add(NodeState::ok,
+                 fmt::format("what may make it slower: {}", fmt::join(texts, ", and ")));
   }
   if (node.disturbed_samples > 0) {
     findings.add(NodeState::ok, fmt::format("other processes were active in {}",
@@ -320,10 +326,10 @@ struct SlowCases {
 };
 
 /// Adds "slow in 3 of 40 cases (the worst 1.31x: … with p2p)"; a node's worst case is of what was
-/// found first.
+/// found first. `rest` ends what stands in brackets.
 void add_slow(NodeState state, std::string_view what, const SlowCases& slow,
-              const FleetRecord& record, const FleetNames& names, FleetNode& node,
-              Findings& findings) {
+              const FleetRecord& record, const Kind& peers, const FleetNames& names,
+              FleetNode& node, Findings& findings, std::string_view rest = {}) {
   if (slow.names.empty()) return;
   const FleetNames::Name& worst = names.all().at(slow.worst_name);
   if (!node.slowdown) {
@@ -331,11 +337,15 @@ void add_slow(NodeState state, std::string_view what, const SlowCases& slow,
     node.worst_case = worst.case_name;
     node.worst_variant = worst.variant;
   }
-  findings.add(state,
-               fmt::format("{} in {} of {} (the worst {:.2f}x: {} with {})", what,
-                           slow.names.size(), counted(node.judged_cases, "case", "cases"),
-                           std::exp(slow.worst), worst.case_name, worst.variant),
-               blame_by_pairs(record, slow.names, names));
+  findings.add(
+      state,
+      fmt::format("{} in {} of {} (the worst {:.2f}x{}: {} with {}{})", what, slow.names.size(),
+                  counted(node.judged_cases, "case", "cases"), std::exp(slow.worst),
+                  peers.figures.at(slow.worst_name).slower_group
+                      ? " as long as the slower of two groups"
+                      : "",
+                  worst.case_name, worst.variant, rest),
+      blame_by_pairs(record, slow.names, names));
 }
 
 /// Tells whether it is of one launch, which has no interval, and most peers' are of more. Where
@@ -344,28 +354,10 @@ bool lacks_launches(const PeerFigure& figure, const FleetRecord& record, const F
   return launches_of(record, value) < kFewestOfASide && figure.usual_launches >= kFewestOfASide;
 }
 
-/// Measures how far a node lies from its peers, as check does of a run beside a baseline of
-/// several: launches that differ by more than the peers' widen the interval. One launch beside
-/// peers with one each is judged by what the peers differ by alone.
-LaunchShift shift_from(const PeerFigure& figure, const FleetRecord& record,
-                       const FleetValue& value) {
-  const int launches = launches_of(record, value);
-  const LaunchesOfRuns peers{
-      .runs = {.time = Seconds{std::exp(figure.centre)},
-               .launches = figure.nodes,
-               .deviation = LaunchDeviation{deviation_of(figure, launches), std::nullopt}},
-      .launches = figure.nodes * figure.usual_launches,
-      .deviation = figure.between_launches};
-  LaunchesOfRuns own{.runs = {.time = Seconds{static_cast<double>(value.seconds)}, .launches = 1},
-                     .launches = std::max(kFewestOfASide, launches)};
-  if (value.deviation > 0.0F)
-    own.deviation = LaunchDeviation{value.deviation, value.degrees_of_freedom};
-  return shift_between_runs(peers, own).value();
-}
-
-/// Tells whether the 95 % interval lies beyond the tolerance.
-bool is_beyond(const LaunchShift& shift, double tolerance, ShiftQuantiles& quantiles) {
-  return interval_of(shift, quantiles).low > std::log1p(tolerance);
+/// Returns what is known of how launches of a case differ.
+std::optional<LaunchDeviation> between_launches(const FleetValue& value) {
+  if (!(value.deviation > 0.0F)) return std::nullopt;
+  return LaunchDeviation{value.deviation, value.degrees_of_freedom};
 }
 
 /// Asks whether a case of so many launches may be slow whose log time is by so much above its
@@ -377,54 +369,83 @@ Question question_of(double excess, const PeerFigure& figure, int launches, doub
           .tolerance = {.lower = std::nullopt, .upper = tolerance}};
 }
 
+/// A finer one is not advised.
+constexpr double kFinestTolerance = 0.001;
+
+/// Returns "; slow at --tolerance 4.3%": what decides of a log time that is by so much above its
+/// peers' median for sure. More launches of this node alone would not.
+std::string tolerance_advice(double least) {
+  const double steps = std::floor(std::expm1(least) / kFinestTolerance);
+  return fmt::format("; slow at --tolerance {:.1f}%", 100.0 * kFinestTolerance * steps);
+}
+
+/// Cases of a node that are slower than its peers', by what that says of it.
+struct SlowerCases {
+  SlowCases slow{};
+  SlowCases disturbed{};
+  SlowCases launched_once{};
+  SlowCases scattered{};
+  SlowCases close{};
+  double least = 0.0;  ///< log time over the peers' median for sure, of the worst that is close
+
+  void add(const FleetRecord& record, const FleetValue& value, const PeerFigure& figure,
+           double tolerance);
+};
+
+void SlowerCases::add(const FleetRecord& record, const FleetValue& value, const PeerFigure& figure,
+                      double tolerance) {
+  const double bound = std::log1p(tolerance);
+  const LaunchShift shift = shift_from(figure, std::log(static_cast<double>(value.seconds)),
+                                       launches_of(record, value), between_launches(value));
+  LaunchShift by_peers = shift;
+  by_peers.parts.resize(1);
+  ShiftQuantiles quantiles;
+  const double low = interval_of(shift, quantiles).low;
+  const bool is_scattered = low < kFinestTolerance || interval_of(by_peers, quantiles).low > bound;
+  SlowCases& found = value.disturbed_samples > 0 || value.level_changed ? disturbed
+                     : lacks_launches(figure, record, value)            ? launched_once
+                     : low > bound                                      ? slow
+                     : is_scattered                                     ? scattered
+                                                                        : close;
+  found.add(value.name, shift.log);
+  if (&found == &close) least = std::max(least, low);
+}
+
 void look_at_times(const FleetRecord& record, const Kind& peers, const FleetNames& names,
                    const FleetOptions& options, FleetNode& node, Findings& findings) {
   std::vector<Question> questions;
-  std::vector<const FleetValue*> judged;
+  std::vector<const FleetValue*> asked;
   for (const FleetValue& value : record.values) {
     const PeerFigure& figure = peers.figures.at(value.name);
     if (!(value.seconds > 0.0F) || !figure.has_median()) continue;
-    const double excess = std::log(static_cast<double>(value.seconds)) - figure.centre;
-    node.ratios.push_back({value.name, std::exp(excess)});
-    if (figure.slower_group) {
-      ++node.split_cases;
-      continue;
-    }
-    questions.push_back(question_of(excess, figure, launches_of(record, value), options.tolerance));
-    judged.push_back(&value);
+    const double log_time = std::log(static_cast<double>(value.seconds));
+    node.ratios.push_back({value.name, std::exp(log_time - figure.median)});
+    questions.push_back(question_of(log_time - figure.centre, figure, launches_of(record, value),
+                                    options.tolerance));
+    asked.push_back(&value);
   }
-  node.judged_cases = static_cast<int>(questions.size());
   const std::vector<Judgement> judgements = judge(questions, Claim::change);
-  SlowCases slow;
-  SlowCases close;
-  SlowCases launched_once;
-  SlowCases scattered;
-  SlowCases disturbed;
-  ShiftQuantiles quantiles;
+  SlowerCases slower;
   for (std::size_t i = 0; i < judgements.size(); ++i) {
-    if (judgements[i].verdict != Verdict::slower) continue;
-    const FleetValue& value = *judged[i];
-    const PeerFigure& figure = peers.figures.at(value.name);
-    const LaunchShift shift = shift_from(figure, record, value);
-    LaunchShift by_peers = shift;
-    by_peers.parts.resize(1);
-    SlowCases& found = value.disturbed_samples > 0 || value.level_changed  ? disturbed
-                       : lacks_launches(figure, record, value)             ? launched_once
-                       : is_beyond(shift, options.tolerance, quantiles)    ? slow
-                       : is_beyond(by_peers, options.tolerance, quantiles) ? scattered
-                                                                           : close;
-    found.add(value.name, *judgements[i].shift);
+    const PeerFigure& figure = peers.figures.at(asked[i]->name);
+    const bool is_slower = judgements[i].verdict == Verdict::slower;
+    ++(figure.slower_group && !is_slower ? node.split_cases : node.judged_cases);
+    if (is_slower) slower.add(record, *asked[i], figure, options.tolerance);
   }
-  node.slow_cases = static_cast<int>(slow.names.size());
-  add_slow(NodeState::slow, "slow", slow, record, names, node, findings);
-  add_slow(NodeState::inconclusive, "may be slow, but disturbed,", disturbed, record, names, node,
-           findings);
-  add_slow(NodeState::inconclusive, "may be slow, but has one launch, where its peers have more,",
-           launched_once, record, names, node, findings);
-  add_slow(NodeState::inconclusive, "may be slow, but its launches differ by more than its peers',",
-           scattered, record, names, node, findings);
-  add_slow(NodeState::inconclusive, "may be slow, but too close to the tolerance to tell,", close,
-           record, names, node, findings);
+  node.slow_cases = static_cast<int>(slower.slow.names.size());
+  const auto add = [&](NodeState state, std::string_view what, const SlowCases& cases,
+                       std::string_view rest = {}) {
+    add_slow(state, what, cases, record, peers, names, node, findings, rest);
+  };
+  add(NodeState::slow, "slow", slower.slow);
+  add(NodeState::inconclusive, "may be slow, but disturbed,", slower.disturbed);
+  add(NodeState::inconclusive, "may be slow, but has one launch, where its peers have more,",
+      slower.launched_once);
+  add(NodeState::inconclusive, "may be slow, but its launches differ by more than its peers',",
+      slower.scattered);
+  node.is_settled = !findings.has(NodeState::inconclusive);
+  add(NodeState::inconclusive, "may be slow, but too close to the tolerance to tell,", slower.close,
+      tolerance_advice(slower.least));
   if (node.split_cases == 0) return;
   node.is_only_split = !findings.has(NodeState::inconclusive);
   findings.add(NodeState::inconclusive, fmt::format("its peers are two groups in {}",

@@ -46,9 +46,8 @@ Tone tone_of(NodeState state) {
 
 /// Tells whether one line may name the node among others of its state.
 bool is_folded(const FleetNode& node) {
-  return !node.has_errors &&
-         (node.state == NodeState::ok ||
-          (node.state == NodeState::inconclusive && !is_inconclusive_by_itself(node)));
+  return !node.has_errors && (node.state == NodeState::ok ||
+                              (node.state == NodeState::inconclusive && node.is_only_split));
 }
 
 /// Returns the nodes with a row each: where not all have one, those that are not folded.

@@ -50,10 +50,6 @@ inline constexpr auto kNames<NodeState> =
 /// inconclusive, not judged and ok.
 bool is_to_drain(NodeState state);
 
-struct FleetNode;
-/// Tells whether a node must be measured again, and not only because its peers are two groups.
-bool is_inconclusive_by_itself(const FleetNode& node);
-
 /// A case of a node beside its peers.
 struct PeerRatio {
   std::uint32_t name = 0;  ///< in FleetNames
@@ -78,8 +74,11 @@ struct FleetNode {
   std::string worst_variant;
   int slow_cases = 0;
   int judged_cases = 0;
-  int split_cases = 0;            ///< not judged, since its peers are two groups in them
-  bool is_only_split = false;     ///< inconclusive by these alone
+  int split_cases = 0;         ///< not judged: its peers are two groups, and it is not beyond both
+  bool is_only_split = false;  ///< inconclusive by these alone
+  /// Inconclusive by these and by what is too close to the tolerance: measuring it again would say
+  /// no more.
+  bool is_settled = false;
   std::vector<PeerRatio> ratios;  ///< of the judged and the split cases
   int disturbed_samples = 0;      ///< taken while others worked
   int level_changes = 0;          ///< cases whose times changed level within a launch
@@ -104,7 +103,7 @@ struct FleetReport {
   std::vector<FleetNode> nodes;
   /// Hosts of nodes that are to be drained.
   std::vector<std::string> drain;
-  /// Hosts of nodes that are stale, or inconclusive by themselves, not by two groups.
+  /// Hosts of nodes that are stale, or inconclusive and not settled.
   std::vector<std::string> measure_again;
   std::vector<std::string> notes;  ///< what the reader must know of the whole
 };
@@ -117,14 +116,14 @@ struct FleetReport {
 /// one machine are known to differ by if that is more; a note says what this finds. It is slow
 /// where nothing disturbed it and its 95 % interval, wider where its launches differ by more than
 /// its peers', lies beyond the tolerance. One launch has no interval: beside peers with more it may
-/// be slow at most, beside peers with one each their deviation alone judges it, as a note says. No
-/// node is slow by a case in which fewer than two thirds of its peers agree and the others are a
-/// second group: a note says which they are; another one names nodes that are faster by as much as
-/// makes one slow. Of several records of a machine the newest counts, of each program that ran and
-/// each number of ranks; one that is not judged is left out where another one is. A record is stale
-/// that is older than the median of those of the same GPUs by more than a week and by more than
-/// kDeviations times their deviation: it is left out where its host has another one. What cannot be
-/// read stands with the node that its path names.
+/// be slow at most, beside peers with one each their deviation alone judges it, as a note says.
+/// Where fewer than two thirds of its peers agree on a case and the others are a second group, it
+/// is judged beside the slower one: a note says which these are; another one names nodes that are
+/// faster by as much as makes one slow. Of several records of a machine the newest counts, of each
+/// program that ran and each number of ranks; one that is not judged is left out where another one
+/// is. A record is stale that is older than the median of those of the same GPUs by more than a
+/// week and by more than kDeviations times their deviation: it is left out where its host has
+/// another one. What cannot be read stands with the node that its path names.
 FleetReport judge_fleet(const std::vector<FleetRecord>& records, const FleetNames& names,
                         const FleetOptions& options);
 
