@@ -76,9 +76,8 @@ __device__ void exchange_one(const AllReduceArguments& arguments) {
 
 /// Exchanges them where a thread has several vectors, which go in groups. The next group is on its
 /// way when the one before is waited for.
-template <typename T>
+template <typename T, int kVectors>
 __device__ void exchange_groups(const AllReduceArguments& arguments) {
-  constexpr int kVectors = 2;
   const PeerSteps& peers = arguments.peers;
   const std::uint32_t items = arguments.items;
   const std::uint32_t stride = gridDim.x * blockDim.x;
@@ -132,10 +131,13 @@ template <typename T>
 __global__ void __launch_bounds__(kAllReduceThreads, kSentinelBlocks)
     sentinel_one_phase(const __grid_constant__ AllReduceArguments arguments) {
   pdl_trigger_then_wait();
-  if (arguments.items <= gridDim.x * blockDim.x) {
+  const std::uint32_t threads = gridDim.x * blockDim.x;
+  if (arguments.items <= threads) {
     exchange_one<T>(arguments);
+  } else if (arguments.items <= 2 * threads) {
+    exchange_groups<T, 2>(arguments);
   } else {
-    exchange_groups<T>(arguments);
+    exchange_groups<T, 1>(arguments);
   }
 }
 

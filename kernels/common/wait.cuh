@@ -28,17 +28,32 @@ struct Awaited {
   std::uint32_t expected;
 };
 
-/// Ends a thread that waited in vain, which says in `report` whom it waited for; its block goes on
-/// without it at barriers. Without a report it ends the kernel. Out of line, and without a return:
-/// so it costs no registers where kernels wait, and lies behind what they do.
+/// Ends a thread that waited in vain, which says in `report` whom it waited for, if it is the first
+/// of its device; its block goes on without it at barriers, see end_if_any_gave_up(). Without a
+/// report it ends the kernel. Out of line, and without a return: so it costs no registers where
+/// kernels wait, and lies behind what they do.
 [[noreturn]] static __device__ __noinline__ void give_up(WaitReport* report,
                                                          std::uint32_t phase_and_peer,
                                                          std::uint32_t expected,
                                                          std::uint32_t seen) {
   if (report == nullptr) __trap();
-  const std::uint32_t peer = phase_and_peer & 0xffffU;
-  store_pair(report, make_uint4(phase_and_peer >> 16U, peer | blockIdx.x << 16U, expected, seen));
-  __threadfence_system();
+  auto* const phase = reinterpret_cast<std::uint32_t*>(&report->phase);
+  constexpr auto kNone = static_cast<std::uint32_t>(WaitPhase::none);
+  if (atomicCAS(phase, kNone, static_cast<std::uint32_t>(WaitPhase::reporting)) == kNone) {
+    report->peer = static_cast<std::uint16_t>(phase_and_peer & 0xffffU);
+    report->block = static_cast<std::uint16_t>(blockIdx.x);
+    report->expected = expected;
+    report->seen = seen;
+    store_release(phase, phase_and_peer >> 16U);
+  }
+  asm volatile("exit;");
+  __builtin_unreachable();
+}
+
+/// Ends the threads of a block of which one gave up, so that it sends nothing made of data that did
+/// not come. A barrier, after which the others go on; those who ended do not count at it.
+__device__ inline void end_if_any_gave_up() {
+  if (__syncthreads_count(1) == static_cast<int>(blockDim.x)) return;
   asm volatile("exit;");
   __builtin_unreachable();
 }

@@ -7,15 +7,16 @@ namespace linkgain::kernels {
 /// What a kernel waits for; in WaitReport.
 enum class WaitPhase : std::uint32_t {
   none,
-  sent,      ///< the signal that data are there
-  finished,  ///< the signal that a peer is done with an operation, or with a chunk of it
-  packet,    ///< a flag that lies in the data
-  message,   ///< a message of a ping-pong
-  turn,      ///< that a block of the same device is done
+  reporting,  ///< the rest of the report is being written
+  sent,       ///< the signal that data are there
+  finished,   ///< the signal that a peer is done with an operation, or with a chunk of it
+  packet,     ///< a flag that lies in the data
+  message,    ///< a message of a ping-pong
+  turn,       ///< that a block of the same device is done
 };
 
-/// What a thread that waited in vain leaves in page-locked host memory, zeros at first: 16 bytes,
-/// which are written at once. Of several such threads one of the last is found there.
+/// What a thread that waited in vain leaves in page-locked host memory, zeros at first. Of several
+/// such threads the first one does; it writes the phase last.
 struct alignas(16) WaitReport {
   WaitPhase phase;
   std::uint16_t peer;      ///< the rank that did not come; 0 for turn
@@ -30,7 +31,8 @@ static_assert(sizeof(WaitReport) == 16);
 inline constexpr std::uint64_t kLongestWait = 0x7'ffff'ffff'ffff;  // below 2^51
 
 /// How long a thread waits, and where it says that it did so in vain: it ends then, so that its
-/// kernel does, and later kernels that wait with the same report end soon. Without a report it ends
+/// kernel does, and later kernels that wait with the same report end soon. Who waited for others
+/// ends with it: a block that waits together sends nothing more. Without a report it ends
 /// its kernel with an error (cudaErrorLaunchFailure).
 struct WaitBound {
   WaitReport* report = nullptr;                ///< as the device sees it

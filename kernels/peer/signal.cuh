@@ -78,7 +78,7 @@ class BlockSignals {
   __device__ void wait(Stage stage, std::uint32_t behind = 0) {
     const int peer = static_cast<int>(threadIdx.x);
     if (peer < kRanks && peer != peers_.rank) wait_for_peer(stage, peer, behind);
-    __syncthreads();
+    end_if_any_gave_up();
   }
 
   /// Signals as signal() does, but only the rank that comes so many steps after this one.
@@ -91,7 +91,7 @@ class BlockSignals {
   /// Waits as wait() does, for `peer` alone.
   __device__ void wait_for_one(Stage stage, int peer, std::uint32_t behind = 0) {
     if (threadIdx.x == 0) wait_for_peer(stage, peer, behind);
-    __syncthreads();
+    end_if_any_gave_up();
   }
 
   /// Prepares for the next operation. All threads of the block have read the state by then.

@@ -70,6 +70,14 @@ class DoctorProve : public testing::Test {
     return on_machine(scenario, request);
   }
 
+  /// Says what a user reads who asked for the proof alone.
+  ProgramRequest asked_for_in_words() {
+    ProgramRequest prove = request({});
+    std::erase(prove.arguments, "--json");
+    prove.arguments.resize(prove.arguments.size() - 2);  // --only p2p-delivery
+    return prove;
+  }
+
   static Json finding(const Outcome& outcome) {
     const Json findings = Json::parse(outcome.output)["findings"];
     EXPECT_EQ(findings.size(), 1U) << outcome.output;
@@ -92,6 +100,11 @@ class DoctorProve : public testing::Test {
 
   ScratchFolder folder_;
 };
+
+TEST_F(DoctorProve, ShowsTheVerdictThatIsOk) {
+  const Outcome outcome = run_program(asked_for_in_words());
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("p2p-delivery +GPU0-GPU1 +works: stores"));
+}
 
 TEST_F(DoctorProve, ClimbsAllRungsEachAJobOfItsOwn) {
   const Outcome outcome = run_program(request({}));

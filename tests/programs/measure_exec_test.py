@@ -53,6 +53,13 @@ class MeasureExec(unittest.TestCase):
             self.keep(f"ddp-{precision}", record("exec/train_runtime", 1.3, 0.02, status))
         self.assertEqual(self.verdicts("--only", "training"), (1, ["met", "**missed**", "met"]))
 
+    def test_one_control_of_six_may_differ_and_two_may_not(self):
+        for number, ratio in enumerate((1.0, 1.001, 0.999, 1.002, 1.0, 1.1)):
+            self.keep(f"control-{number + 1}", record("exec/train_runtime", ratio, 0.02))
+        self.assertEqual(self.verdicts("--only", "control"), (0, ["met"]))
+        self.keep("control-7", record("exec/train_runtime", 0.9, 0.02))
+        self.assertEqual(self.verdicts("--only", "control", "--controls", "7"), (1, ["**missed**"]))
+
     def test_programs_that_took_twice_as_long_are_missed(self):
         for name in ("computing", "waiting"):
             for pair in range(6):

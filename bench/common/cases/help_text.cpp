@@ -27,7 +27,7 @@ constexpr std::array<Named<ExitCode>, 9> kMeanings{
      {ExitCode::incomplete,
       "incomplete: a job or run failed, hung or timed out (the record is kept), or nothing asked "
       "for was measured"},
-     {ExitCode::inconclusive, "nothing to compare, or inconclusive (check and fleet alone)"},
+     {ExitCode::inconclusive, "inconclusive, or nothing to compare (only check and fleet)"},
      {ExitCode::unhealthy, "unhealthy, with --require-healthy"}}};
 
 /// Where the second column begins.

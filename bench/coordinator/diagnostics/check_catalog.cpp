@@ -9,6 +9,7 @@
 #include "faults.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/telemetry/kernel_log.hpp"
 
 namespace linkgain {
 namespace {
@@ -68,18 +69,51 @@ constexpr CheckEntry kCatalog[] = {
     {"cuda-variable", software, "variables that CUDA and cuBLAS find", run},
 };
 
-/// Shows "{gpu}" as "GPU": what a finding fills in.
+/// What stands in an explanation for the words that a finding fills in.
+struct Place {
+  std::string_view place;
+  std::string_view words;
+};
+constexpr Place kPlaces[] = {
+    {"{add}", "unset CUDA_VISIBLE_DEVICES or add GPUs to it"},
+    {"{advice}", "see the code below"},
+    {"{channels}", "N"},
+    {"{effect}", "changes what is measured"},
+    {"{missing}", "no library of NCCL's name could be loaded"},
+    {"{needed}", "more room than there is"},
+    {"{ranks}", "N"},
+    {"{removal}", "unset the variable, or take it out of nccl.conf,"},
+    {"{times}", "N times"},
+    {"{unfit}", "is longer than Open MPI 4 takes"},
+};
+
+/// Shows other places, as "{gpu}", in capitals.
 std::string with_places(std::string_view text) {
-  std::string shown;
-  bool is_place = false;
-  for (const char c : text) {
-    if (c == '{' || c == '}') {
-      is_place = c == '{';
-    } else {
-      shown += is_place ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
-    }
+  std::string shown(text);
+  for (const auto& [place, words] : kPlaces) {
+    const std::size_t start = shown.find(place);
+    if (start != std::string::npos) shown.replace(start, place.size(), words);
   }
+  bool is_place = false;
+  for (char& c : shown) {
+    if (c == '{' || c == '}') is_place = c == '{';
+    if (is_place) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  std::erase_if(shown, [](char c) { return c == '{' || c == '}'; });
   return shown;
+}
+
+void list_xids(Document& document) {
+  constexpr int kMostCode = 200;
+  const std::string unknown = meaning_of({}).what;
+  document.paragraph("Codes:");
+  for (int code = 1; code < kMostCode; ++code) {
+    const XidMeaning meaning = meaning_of({.code = code});
+    if (meaning.what == unknown) continue;
+    Document::Item item{fmt::format("Xid {}: {}", code, meaning.what)};
+    item.below.push_back(with_code(fmt::format("do: {}", meaning.advice)));
+    document.item(std::move(item));
+  }
 }
 
 }  // namespace
@@ -106,6 +140,7 @@ Document explanation_of(const CheckEntry& check) {
     item.below.push_back(with_code("do: " + with_places(fault->advice)));
     document.item(std::move(item));
   }
+  if (check.id == "xid") list_xids(document);
   return document;
 }
 

@@ -87,9 +87,10 @@ void add_group(const std::vector<DiagnosisRow>& rows, std::string_view title, Do
   for (const Document::Item& item : list.items) document.item(item);
 }
 
-void add_ok(const std::vector<DiagnosisRow>& rows, Table& table) {
+void add_ok(const std::vector<DiagnosisRow>& rows,
+            const std::function<bool(const std::string&)>& shows_ok, Table& table) {
   for (const DiagnosisRow& row : rows) {
-    if (row.finding.verdict != CheckVerdict::ok) continue;
+    if (row.finding.verdict != CheckVerdict::ok || !shows_ok(row.finding.id)) continue;
     table.add_row({row.finding.id, readable_subjects(row.subjects), row.finding.value.text()});
   }
 }
@@ -120,9 +121,10 @@ void repeat_problems(const std::vector<DiagnosisRow>& rows, Document& summary) {
 }
 
 /// Counts the rows by verdict, names the warnings and repeats the problems; these stand where a
-/// reader looks first: on a page before the warnings, on a terminal at the end.
-Document summary_of(const Diagnosis& diagnosis, const std::vector<DiagnosisRow>& rows, bool verbose,
-                    const std::optional<std::string>& picture_of_page) {
+/// reader looks first: on a page before the warnings, on a terminal at the end. `shown`: of those
+/// that are ok.
+Document summary_of(const Diagnosis& diagnosis, const std::vector<DiagnosisRow>& rows,
+                    std::ptrdiff_t shown, const std::optional<std::string>& picture_of_page) {
   const auto count = [&](CheckVerdict verdict) {
     return std::ranges::count_if(
         rows, [&](const DiagnosisRow& row) { return row.finding.verdict == verdict; });
@@ -135,8 +137,8 @@ Document summary_of(const Diagnosis& diagnosis, const std::vector<DiagnosisRow>&
   summary.paragraph(fmt::format(
       "{}, {}, {} ok{}, {} not checkable{}", counted(problems, "problem", "problems"),
       counted(warnings, "warning", "warnings"), ok,
-      ok > 0 && !verbose && !is_page ? " (shown with --verbose)" : "",
-      count(CheckVerdict::not_checkable), problems + warnings == 0 || is_page ? "" : ":"));
+      ok > shown && !is_page ? " (shown with --verbose)" : "", count(CheckVerdict::not_checkable),
+      problems + warnings == 0 || is_page ? "" : ":"));
   if (is_page && !picture_of_page->empty()) summary.figure(*picture_of_page);
   if (is_page) repeat_problems(rows, summary);
   name_warnings(rows, summary);
@@ -179,7 +181,8 @@ std::string readable_subjects(const std::vector<std::string>& subjects) {
   return fmt::format("{}", fmt::join(subjects, ", "));
 }
 
-Document diagnosis_report(const Diagnosis& diagnosis, bool verbose,
+Document diagnosis_report(const Diagnosis& diagnosis,
+                          const std::function<bool(const std::string& id)>& shows_ok,
                           const std::optional<std::string>& picture_of_page) {
   Document groups;
   Table ok({{"Check"}, {"Subject"}, {"Found", {}, false, 0, Table::TooLong::below}});
@@ -187,14 +190,15 @@ Document diagnosis_report(const Diagnosis& diagnosis, bool verbose,
   for (const auto& [group, title] : kTitles) {
     const std::vector<DiagnosisRow> rows = diagnosis_rows(diagnosis, group);
     add_group(rows, title, groups);
-    add_ok(rows, ok);
+    add_ok(rows, shows_ok, ok);
     all.insert(all.end(), rows.begin(), rows.end());
   }
-  if (verbose && !ok.rows().empty()) {
+  const auto shown = std::ssize(ok.rows());
+  if (shown > 0) {
     groups.heading("What is ok");
     groups.table(std::move(ok));
   }
-  const Document summary = summary_of(diagnosis, all, verbose, picture_of_page);
+  const Document summary = summary_of(diagnosis, all, shown, picture_of_page);
   Document document;
   if (picture_of_page) document.add(summary);
   document.add(document_of(diagnosis.links));

@@ -174,8 +174,8 @@ inline constexpr Fault p2p_split{
     "instances of a GPU reach no other GPU's memory, neither over NVLink nor over PCIe",
     "unless it is meant, turn MIG off as root: nvidia-smi -i N -mig 0"};
 inline constexpr std::string_view kIdleLinks =
-    "NVLink joins the GPUs and yet neither may reach the other's memory: messages go "
-    "through host memory, and the links lie idle";
+    "NVLink joins the GPUs and yet the driver refuses reads, writes or both: messages go through "
+    "host memory, and the links lie idle";
 inline constexpr Fault p2p_refused_switch{
     "p2p", problem, "the driver refuses it over NVLink and a switch", kIdleLinks,
     "start nvidia-fabricmanager in the driver's own version and look at its log"};

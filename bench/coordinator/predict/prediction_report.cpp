@@ -260,6 +260,9 @@ Document notes_of(const Prediction& of) {
   add_splits(of, document);
   add_calls(of, document);
   add_grounds(of, document);
+  document.item(
+      "Intervals are those of the measured all-reduces. What the arithmetic leaves out may "
+      "be more.");
   for (const PhasePrediction& phase : of.phases) {
     if (!phase.is_beyond) continue;
     document.item(fmt::format("{}: beyond {}, the largest size measured, its bandwidth is taken.",

@@ -230,7 +230,7 @@ void declare(CommandLine& line, DoctorOptions& options) {
                        "linkgain doctor --prove --for 5m");
     }
   });
-  line.app.add_flag("--verbose", options.verbose, "Show the checks that are ok, too");
+  line.app.add_flag("--verbose", options.verbose, "Show every check that is ok, too");
   const auto parse_check = [](const std::string& id) { return std::string(find_check(id).id); };
   CLI::Option* const only =
       line.deferred
@@ -263,6 +263,14 @@ bool is_wanted(const DoctorOptions& options, const std::string& id) {
   return options.only.empty() || std::ranges::find(options.only, id) != options.only.end();
 }
 
+/// Returns whether the command line asks for what this check found, and not only for what it finds
+/// wrong.
+bool is_asked_for(const DoctorOptions& options, const std::string& id) {
+  return options.verbose || (options.prove && id == "p2p-delivery") ||
+         (options.load && id == "nvlink-bandwidth") ||
+         std::ranges::find(options.only, id) != options.only.end();
+}
+
 /// Carries out `linkgain doctor`: checks this machine, writes the files asked for and prints what
 /// it found. Returns the exit code; throws UsageError where a file cannot be written.
 int carry_out(const DoctorOptions& options) {
@@ -281,11 +289,15 @@ int carry_out(const DoctorOptions& options) {
                 [&](const Finding& finding) { return !is_wanted(options, finding.id); });
   if (options.junit) write_own_file(*options.junit, kJunitFile, diagnosis_junit(diagnosis));
   if (options.prometheus) write_textfile(*options.prometheus, diagnosis_prometheus(diagnosis));
-  fmt::print("{}", options.format == OutputFormat::json
-                       ? to_json(diagnosis)
-                       : in_format(options.format,
-                                   diagnosis_report(diagnosis, options.verbose, outcome.picture),
-                                   "linkgain: diagnosis of " + diagnosis.host, options.color));
+  fmt::print("{}",
+             options.format == OutputFormat::json
+                 ? to_json(diagnosis)
+                 : in_format(options.format,
+                             diagnosis_report(
+                                 diagnosis,
+                                 [&](const std::string& id) { return is_asked_for(options, id); },
+                                 outcome.picture),
+                             "linkgain: diagnosis of " + diagnosis.host, options.color));
   return static_cast<int>(exit_code_of(diagnosis));
 }
 

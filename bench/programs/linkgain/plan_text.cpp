@@ -157,6 +157,13 @@ std::string advice_for(const NcclChoice& choice, const NcclSettings& settings,
                            : fmt::format("--variant {} alone takes less time", variant.name);
 }
 
+std::string time_text(const RunPlan& plan) {
+  const std::string expected = readable(expected_duration(plan));
+  if (plan.is_soak) return expected + ", all of the budget";
+  return fmt::format("about {}{}", expected,
+                     plan.budget ? fmt::format(", at most {}", readable(*plan.budget)) : "");
+}
+
 }  // namespace
 
 std::optional<Warning> same_path_notice(const RunPlan& plan, Topology topology,
@@ -189,6 +196,7 @@ std::optional<Warning> same_path_notice(const RunPlan& plan, Topology topology,
 }
 
 Seconds expected_duration(const RunPlan& plan) {
+  if (plan.is_soak) return *plan.budget;
   const RunObserver clock;
   return {RunPace(plan, clock).seconds_left()};
 }
@@ -224,9 +232,7 @@ std::string plan_text(const RunPlan& plan, std::size_t columns) {
                                        plan.schedule == Schedule::sequential ? "one job at a time"
                                                                              : "variants in turn"));
   text += row("Memory:", memory_text(plan));
-  text += row("Time:",
-              fmt::format("about {}{}", readable(expected_duration(plan)),
-                          plan.budget ? fmt::format(", at most {}", readable(*plan.budget)) : ""));
+  text += row("Time:", time_text(plan));
   text += "\nVariants, and the variables they set:\n" + rows_of(plan.variants);
   text += fmt::format("\nCases ({}):\n", plan.cases.size());
   for (const Case& c : plan.cases) text += "  " + case_name(c) + "\n";

@@ -17,6 +17,7 @@ constexpr double kShareOfTimeout = 0.8;
 const char* awaited(kernels::WaitPhase phase) {
   switch (phase) {
     case kernels::WaitPhase::none:
+    case kernels::WaitPhase::reporting:
       return "nothing";
     case kernels::WaitPhase::sent:
       return "its signal that data are there";
@@ -44,19 +45,19 @@ DeviceWaits::DeviceWaits(int rank, Seconds timeout) : rank_(rank) {
 }
 
 std::optional<std::string> DeviceWaits::failure() const {
-  // The device writes it; no reading of before may stand for it.
-  const auto* const written = static_cast<const volatile std::uint32_t*>(memory_.data());
-  if (written[0] == 0) return std::nullopt;
-  kernels::WaitReport report{};
-  std::memcpy(&report, memory_.data(), sizeof report);
-  const std::string whom = report.phase == kernels::WaitPhase::turn
-                               ? "another of its blocks"
-                               : fmt::format("rank {}", report.peer);
+  // The device writes it last.
+  const auto phase = std::atomic_ref(bound_.report->phase).load(std::memory_order_acquire);
+  if (phase == kernels::WaitPhase::none || phase == kernels::WaitPhase::reporting) {
+    return std::nullopt;
+  }
+  const kernels::WaitReport& report = *bound_.report;
+  const std::string whom = phase == kernels::WaitPhase::turn ? "another of its blocks"
+                                                             : fmt::format("rank {}", report.peer);
   return fmt::format(
       "a kernel of rank {} waited {:.3g} s for {} in vain: block {} wanted {}, number {}, and saw "
       "{}",
-      rank_, static_cast<double>(bound_.nanoseconds) * 1e-9, whom, report.block,
-      awaited(report.phase), report.expected, report.seen);
+      rank_, static_cast<double>(bound_.nanoseconds) * 1e-9, whom, report.block, awaited(phase),
+      report.expected, report.seen);
 }
 
 void DeviceWaits::require_none() const {

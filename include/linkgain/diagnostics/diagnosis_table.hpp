@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,11 +23,13 @@ std::vector<DiagnosisRow> diagnosis_rows(const Diagnosis& diagnosis, CheckGroup 
 std::string readable_subjects(const std::vector<std::string>& subjects);
 
 /// Shows a diagnosis to people: first whether NVLink joins the GPUs, then by group what is not ok,
-/// the worst first, with why it matters and what to do; with `verbose` a table of what is ok, too.
+/// the worst first, with why it matters and what to do; a table of the checks that are ok and whose
+/// ids `shows_ok` names, as those that a user asked for.
 /// Findings that differ in nothing but their subject are one ("GPU0-GPU7", "28 pairs"). The end
 /// counts them by verdict, names the warnings and repeats the problems. A page, whose picture may
 /// be empty, begins with that.
-Document diagnosis_report(const Diagnosis& diagnosis, bool verbose,
+Document diagnosis_report(const Diagnosis& diagnosis,
+                          const std::function<bool(const std::string& id)>& shows_ok,
                           const std::optional<std::string>& picture_of_page = {});
 
 }  // namespace linkgain

@@ -1,15 +1,20 @@
 #include "linkgain/diagnostics/check_catalog.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
 #include "doctor_support.hpp"
+#include "linkgain/base/text.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::Not;
 
 TEST(CheckCatalog, HasEveryCheckOnceInItsGroup) {
   Survey faulty = healthy_survey();
@@ -64,10 +69,32 @@ TEST(CheckCatalog, TellsTheMachineFromARun) {
   }
 }
 
+/// Takes words in capitals for what a reader puts a name or a number for, and for nothing else.
+TEST(CheckCatalog, ExplainsWithoutPlacesForWholePhrases) {
+  const std::set<std::string> nouns{"GPU",     "WATTS",  "DRIVER", "RUNTIME",
+                                    "LIBRARY", "MPIRUN", "NAME",   "VARIABLE"};
+  std::set<std::string> places;
+  for (const Fault* const fault : fault_catalog()) {
+    for (const std::string_view text : {fault->why, fault->advice}) {
+      for (std::size_t at = text.find('{'); at != text.npos; at = text.find('{', at + 1)) {
+        places.insert(upper(text.substr(at + 1, text.find('}', at) - at - 1)));
+      }
+    }
+  }
+  EXPECT_GT(places.size(), nouns.size());
+  for (const CheckEntry& check : check_catalog()) {
+    const std::string text = to_terminal(explanation_of(check));
+    for (const std::string& place : places) {
+      if (!nouns.contains(place)) EXPECT_THAT(text, Not(ContainsRegex("\\b" + place + "\\b")));
+    }
+  }
+}
+
 TEST(CheckCatalog, Explains) {
   Situations texts;
   texts.add("60 columns", to_terminal(explanation_of(find_check("nvlink-links")), {.columns = 60}));
   texts.add("no terminal", to_terminal(explanation_of(find_check("power-limit"))));
+  texts.add("codes", to_terminal(explanation_of(find_check("xid"))));
   texts.refuse("'nvlink-link'", [] { find_check("nvlink-link"); });
   texts.expect_golden("check_catalog.txt");
 }

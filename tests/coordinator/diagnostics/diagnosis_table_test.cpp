@@ -23,19 +23,23 @@ using enum CheckGroup;
 using test::healthy_server;
 using test::sick_workstation;
 
+constexpr auto kAll = [](const std::string&) { return true; };
+constexpr auto kNone = [](const std::string&) { return false; };
+
 std::string terminal_text(const Diagnosis& diagnosis, bool verbose = false,
                           const ScreenStyle& style = {.columns = kAnyColumns}) {
-  return to_terminal(diagnosis_report(diagnosis, verbose), style);
+  return to_terminal(diagnosis_report(diagnosis, [&](const std::string&) { return verbose; }),
+                     style);
 }
 
 TEST(DiagnosisReport, OfASickWorkstation) {
   expect_golden(terminal_text(sick_workstation()), "diagnosis_sick.txt");
-  expect_golden(to_markdown(diagnosis_report(sick_workstation(), true)), "diagnosis_sick.md");
-  expect_golden(to_html(diagnosis_report(sick_workstation(), true)), "diagnosis_sick.html");
+  expect_golden(to_markdown(diagnosis_report(sick_workstation(), kAll)), "diagnosis_sick.md");
+  expect_golden(to_html(diagnosis_report(sick_workstation(), kAll)), "diagnosis_sick.html");
 }
 
 TEST(DiagnosisReport, BeginsOnAPageWithItsSummary) {
-  const std::string page = to_html(diagnosis_report(sick_workstation(), false, "<figure/>\n"));
+  const std::string page = to_html(diagnosis_report(sick_workstation(), kNone, "<figure/>\n"));
   EXPECT_THAT(page, ContainsRegex("^<p>[1-9][0-9]* problems?, .* not checkable</p>\n<figure/>"));
   EXPECT_LT(page.find(">problem:<"), page.find(">warning:<"));
   EXPECT_THAT(page, Not(HasSubstr("Summary")));

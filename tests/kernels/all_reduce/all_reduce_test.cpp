@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -431,6 +432,32 @@ TEST_F(AllReduceKernels, GiveUpWhereARankDoesNotCome) {
       EXPECT_LT(report->block, 3);
       EXPECT_GE(report->expected, 1U);
       EXPECT_EQ(report->seen, traits_of(method).has(kSentinels) ? 0xffffffffU : 0U);
+    }
+  }
+}
+
+/// Leaves out the last of three ranks: the others, who have each other's data, may not take sums
+/// without its own for results.
+TEST_F(AllReduceKernels, NobodyStoresSumsThatARankIsMissingFrom) {
+  const gpu::PinnedBuffer memory(Bytes{2 * sizeof(WaitReport)});
+  auto* const reports = static_cast<WaitReport*>(memory.data());
+  for (const AllReduceMethod method : all_methods()) {
+    const Setting setting{.method = method, .elements = 40'000, .ranks = 3};
+    SCOPED_TRACE(describe(setting));
+    set_up(setting);
+    refill(0);
+    const std::vector<float> before = ranks_[0]->read(setting.elements);
+    for (const int rank : {0, 1}) {
+      reports[rank] = {};
+      bound_ = {reports + rank, 200'000'000};
+      check(enqueue(rank));
+    }
+    check(cudaDeviceSynchronize());
+    for (const int rank : {0, 1}) {
+      EXPECT_NE(reports[rank].phase, WaitPhase::none);
+      const std::vector<float> after =
+          ranks_[static_cast<std::size_t>(rank)]->read(setting.elements);
+      EXPECT_EQ(std::memcmp(after.data(), before.data(), after.size() * sizeof(float)), 0);
     }
   }
 }

@@ -49,6 +49,13 @@ TEST(ExpectedDuration, IsWithinTheBudget) {
   EXPECT_EQ(expected(options), Seconds{2.0});
 }
 
+TEST(ExpectedDuration, OfASoakIsItsBudget) {
+  RunOptions options;
+  options.profile = Profile::soak;
+  options.budget = Seconds{8.0 * 3600.0};
+  EXPECT_EQ(expected(options), *options.budget);
+}
+
 /// Allows a factor of two, on two GPUs.
 TEST(ExpectedDuration, OfProfilesIsWhatTheyAreMeantToTake) {
   for (const auto& [profile, seconds] :
