@@ -198,10 +198,10 @@ std::string describe_ranks(const Machine& machine) {
   std::vector<std::pair<std::string, int>> counts;
   for (const RankInfo& rank : machine.ranks) {
     if (!rank.gpu) return fmt::format("{} ranks", machine.ranks.size());
-    const auto known = std::ranges::find_if(
-        counts, [&](const auto& entry) { return entry.first == rank.gpu->name; });
+    const std::string name = rank.gpu->name.empty() ? "GPU that does not answer" : rank.gpu->name;
+    const auto known = std::ranges::find(counts, name, &std::pair<std::string, int>::first);
     if (known == counts.end()) {
-      counts.emplace_back(rank.gpu->name, 1);
+      counts.emplace_back(name, 1);
     } else {
       ++known->second;
     }

@@ -373,6 +373,7 @@ PairLink Nvml::Device::link_to(const Device& peer) const {
 }
 
 NvlinkStates read_nvlinks(const Nvml::Device& device, const Reading<int>& count) {
+  if (!count.measured() && count.why() != WhyMissing::unsupported) return {count.missing()};
   NvlinkStates links;
   for (int i = 0; i < count.value_or(0); ++i) links.push_back(device.nvlink(i));
   return links;
@@ -402,14 +403,19 @@ Reading<bool> leads_to_switch(const NvlinkStates& links) {
 Reading<int> joining_links(const NvlinkStates& from, const NvlinkStates& to,
                            const std::string& to_pci_bus_id) {
   if (const auto reason = unreadable(from)) return Missing{*reason};
+  const std::optional<std::string> unknown = unreadable(to);
   const bool shared = leads_to_switch(to).value_or(false);
   int joining = 0;
   for (const Reading<NvlinkState>& link : from) {
     const NvlinkState& state = link.value();
     if (!state.active) continue;
     if (state.remote == NvlinkRemote::nvswitch) {
+      if (unknown && !shared) return Missing{*unknown};
       joining += shared ? 1 : 0;
     } else if (!state.remote_pci_bus_id.empty()) {
+      if (to_pci_bus_id.empty()) {
+        return Missing{unknown.value_or("the driver does not say the GPU's PCI id")};
+      }
       joining += sysfs_pci_name(state.remote_pci_bus_id) == sysfs_pci_name(to_pci_bus_id) ? 1 : 0;
     } else if (state.remote != NvlinkRemote::npu) {
       return Missing{"the driver does not say where the links lead"};

@@ -198,6 +198,11 @@ std::string yes_or_no(std::optional<bool> known) {
   return !known.has_value() ? "not known" : *known ? "yes" : "no";
 }
 
+std::string memory_cell(const GpuInfo& gpu) {
+  if (gpu.memory_bytes == 0) return {};
+  return fmt::format("{:.1f} GiB", static_cast<double>(gpu.memory_bytes) / kGibibyte);
+}
+
 std::string nvlink_cell(const GpuInfo& gpu) {
   const std::string links = nvlinks_text(gpu);
   if (links.empty()) return {};
@@ -282,10 +287,8 @@ Table ranks_table(const Machine& machine) {
     Cells cells{std::to_string(rank.rank), rank.host, rank.cpus};
     if (rank.gpu.has_value()) {
       const GpuInfo& gpu = *rank.gpu;
-      cells.insert(
-          cells.end(),
-          {gpu.name, fmt::format("{:.1f} GiB", static_cast<double>(gpu.memory_bytes) / kGibibyte),
-           gpu.pci_bus_id, pcie_cell(gpu), nvlink_cell(gpu)});
+      cells.insert(cells.end(),
+                   {gpu.name, memory_cell(gpu), gpu.pci_bus_id, pcie_cell(gpu), nvlink_cell(gpu)});
     }
     table.add_row(cells);
   }

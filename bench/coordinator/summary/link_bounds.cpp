@@ -11,15 +11,18 @@
 namespace linkgain {
 namespace {
 
-/// Finds the link that would have joined these GPUs; absent where a case took NVLink, and without
-/// two GPUs of one host.
+/// Finds the link that would have joined these GPUs; absent where a case took NVLink, where it is
+/// not known whether NVLink joins them, and without two GPUs of one host.
 std::optional<UnusedLink> unused_link(const RunSummary& summary) {
   const Machine& machine = summary.record.machine;
   const auto has_gpu = [](const RankInfo& rank) { return rank.gpu.has_value(); };
   const bool are_gpus = machine.ranks.size() > 1 && std::ranges::all_of(machine.ranks, has_gpu) &&
                         on_one_host(machine) &&
                         summary.record.settings.backend == BackendKind::nccl;
-  if (!are_gpus || summary.is_of_program()) return std::nullopt;
+  const auto is_unknown = [](const PairLink& link) { return !joined_by_nvlink(link); };
+  if (!are_gpus || summary.is_of_program() || std::ranges::any_of(machine.links, is_unknown)) {
+    return std::nullopt;
+  }
   const auto has_path = [&](Path path) {
     return std::ranges::any_of(summary.cases, [path](const CaseSummary& each) {
       return uses_link(each.definition()) &&

@@ -20,7 +20,8 @@ double nvlink_rate_gb_per_s(std::int64_t megabytes_per_second);
 
 using NvlinkStates = std::vector<Reading<NvlinkState>>;
 
-/// Returns every link of a GPU whose nvlink_count() is `count`; none where that is missing.
+/// Returns every link of a GPU whose nvlink_count() is `count`: none where the GPU has no NVLink,
+/// one that cannot be read where how many there are is not known.
 NvlinkStates read_nvlinks(const Nvml::Device& device, const Reading<int>& count);
 
 /// Returns the first reason why a link could not be read.
@@ -30,7 +31,8 @@ std::optional<std::string> unreadable(const NvlinkStates& links);
 Reading<bool> leads_to_switch(const NvlinkStates& links);
 
 /// Returns those of `from` that join it to the GPU with the links `to` at this PCI id: the active
-/// ones that lead there, and those to a switch where both have such.
+/// ones that lead there, and those to a switch where both have such. Missing where an end of them
+/// is not known.
 Reading<int> joining_links(const NvlinkStates& from, const NvlinkStates& to,
                            const std::string& to_pci_bus_id);
 

@@ -170,6 +170,13 @@ TEST(DescribeRanks, CountsGpusByName) {
   EXPECT_EQ(describe_ranks(with_gpus({"A", "B", "A", "B", "A"})), "3 x A + 2 x B");
 }
 
+TEST(DescribeRanks, NamesGpusThatSayNothing) {
+  Machine machine = with_gpus({"A", "B", "C"});
+  machine.ranks[1].gpu->name.clear();
+  machine.ranks[2].gpu->name.clear();
+  EXPECT_THAT(describe_ranks(machine), testing::StartsWith("A + 2 x GPU "));
+}
+
 TEST(DescribeRanks, CountsRanksWithoutGpus) {
   EXPECT_EQ(describe_ranks(with_gpus({"", "", "", ""})), "4 ranks");
 }

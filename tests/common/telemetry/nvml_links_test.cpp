@@ -491,6 +491,19 @@ TEST(PairLinks, KnowNothingOfADeviceThatIsNotThere) {
   EXPECT_EQ(links[2].to, 2);
 }
 
+TEST(PairLinks, AreNotCountedWhereTheirOtherEndIsNotKnown) {
+  NvlinkState to_switch;
+  to_switch.active = true;
+  to_switch.remote = NvlinkRemote::nvswitch;
+  const std::string here = "00000000:07:00.0";
+  EXPECT_EQ(joining_links({to_switch}, {unanswered()}, here).reason(), "Unknown Error");
+  EXPECT_EQ(joining_links({to_gpu(14.0)}, {unanswered()}, "").reason(), "Unknown Error");
+  EXPECT_EQ(joining_links({to_gpu(14.0)}, {unanswered()}, here), Reading<int>(1))
+      << "this end names the other";
+  EXPECT_EQ(joining_links({to_switch}, {to_switch, unanswered()}, here), Reading<int>(1));
+  EXPECT_EQ(joining_links({to_switch}, {}, here), Reading<int>(0)) << "it has no NVLink";
+}
+
 TEST(PairLinks, AreNotCountedWhereTheGpuHasNone) {
   const std::vector<PairLink> links = pair_links_of("no-nvlink", {0, 1});
   ASSERT_THAT(links, SizeIs(1));

@@ -1,11 +1,13 @@
 #include "linkgain/telemetry/topology_reader.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <fstream>
 
 #include "linkgain/hardware/pci.hpp"
 #include "support/fake_sys.hpp"
+#include "support/nvml_scenario.hpp"
 #include "support/program.hpp"
 #include "support/scoped_environment.hpp"
 #include "support/situations.hpp"
@@ -245,6 +247,50 @@ TEST_F(SurveyTopology, SaysWhyThereAreNoGpus) {
   const ScopedEnvironment library("LINKGAIN_NVML_LIBRARY", "/nowhere/libnvidia-ml.so");
   EXPECT_THAT(survey_topology(sys_.root(), sys_.root() / "proc").no_gpus,
               HasSubstr("/nowhere/libnvidia-ml.so"));
+}
+
+/// Says "0-1: 18 joined" of each pair, "0-1: ? unknown" where nothing is known of it.
+std::vector<std::string> joined(const std::vector<PairLink>& links) {
+  std::vector<std::string> all;
+  for (const PairLink& link : links) {
+    const std::optional<bool> known = joined_by_nvlink(link);
+    all.push_back(fmt::format("{}-{}: {} {}", link.from, link.to,
+                              link.nvlinks ? std::to_string(*link.nvlinks) : "?",
+                              known ? (*known ? "joined" : "apart") : "unknown"));
+  }
+  return all;
+}
+
+TEST_F(SurveyTopology, KnowsOfPairsWhatARunKnows) {
+  for (const char* const scenario : {"h200x2",
+                                     "h200x8",
+                                     "h100-nvl",
+                                     "titan-rtx-nv2",
+                                     "titan-rtx-phb",
+                                     "rtx3090-nv4",
+                                     "rtx3090-no-bridge",
+                                     "rtx4090-p2p",
+                                     "no-nvlink",
+                                     "nvlink-count-0",
+                                     "one-link-down",
+                                     "one-link-unreadable",
+                                     "p2p-refused",
+                                     "p2p-unknown",
+                                     "p2p-error",
+                                     "lost-gpu",
+                                     "lost-gpu-at-start",
+                                     "mig-one",
+                                     "mig-lost-gpu",
+                                     "mig-one-lost-gpu",
+                                     "no-fields"}) {
+    SCOPED_TRACE(scenario);
+    const NvmlScenario nvml(scenario, NVML_DOUBLE);
+    std::vector<std::optional<Nvml::Device>> devices;
+    for (int i = 0; i < nvml.nvml()->device_count(); ++i) {
+      devices.push_back(nvml.nvml()->device_by_index(i));
+    }
+    EXPECT_EQ(joined(links_between(devices)), joined(machine_of(survey(scenario)).links));
+  }
 }
 
 TEST_F(SurveyTopology, FollowsCudaVisibleDevices) {

@@ -74,6 +74,17 @@ TEST(NvlinkBound, LeavesOutWhatNoLinkBetweenGpusCarries) {
   EXPECT_THAT(text_of_bound(record), Not(HasSubstr("host_to_device")));
 }
 
+TEST(NvlinkBound, ClaimsNothingOfGpusOfWhichNothingIsKnown) {
+  Record record = without_bridge();
+  for (RankInfo& rank : record.machine.ranks) {
+    rank.gpu->nvlink_links.reset();
+    rank.gpu->nvlink_links_active.reset();
+  }
+  EXPECT_NE(text_of_bound(record), "");
+  record.machine.links.front().nvlink.reset();
+  EXPECT_EQ(text_of_bound(record), "");
+}
+
 TEST(NvlinkBound, SaysWhichLinkAndWhatIsKnownOfIt) {
   const auto each_gpu = [](const std::function<void(GpuInfo&)>& change) {
     return [change](Record& record) {
