@@ -62,11 +62,9 @@ Table table_of(const HeadroomCurve& curve) {
 /// Says what the floor is, or what the run lacks for one.
 Text floor_line(const HeadroomCurve& curve) {
   if (curve.latency && curve.stores) {
-    return fmt::format(
-        "Floor: the time of {} by kernel, and all further bytes at {}, as stores both ways at once "
-        "get (copy_push of {} by kernel).",
-        readable_bytes(curve.latency->size), readable_bandwidth(curve.stores_gb_per_s),
-        readable_bytes(curve.stores->size));
+    return fmt::format("Floor: the time of {}, and all further bytes at {}, the rate of {}.",
+                       case_label(*curve.latency), readable_bandwidth(curve.stores_gb_per_s),
+                       case_label(*curve.stores));
   }
   const int token = curve.definition.hidden * static_cast<int>(size_of(curve.definition.type));
   std::vector<std::string> missing;
