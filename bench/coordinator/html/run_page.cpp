@@ -209,7 +209,7 @@ std::string run_page(const RunSummary& summary) {
   page.add("warnings", "Warnings", body_of(warnings_section(record)));
   page.add("soak", "Over time", body_of(soak_section(summary)));
   page.add("sizes", "By size", sizes_html(summary, run));
-  page.add("headroom", "Headroom, step by step", body_of(headroom_section(record)));
+  page.add("headroom", "Headroom, step by step", body_of(headroom_section(summary)));
   page.add("pairs", "Pairs", pairs_html(summary));
   page.add("training", "Training", training_html(summary, run));
   const std::string health = health_html(summary);

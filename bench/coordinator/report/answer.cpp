@@ -34,7 +34,7 @@ RecordedAnswer recorded_answer(const RunSummary& summary) {
     result.headroom.push_back(
         {.name = case_name(each->definition()), .ratio = each->variants.front().library_ratio});
   }
-  for (const HeadroomCurve& curve : headroom_curves(summary.record)) {
+  for (const HeadroomCurve& curve : headroom_curves(summary)) {
     std::ranges::copy(curve.rows, std::back_inserter(result.headroom_steps));
   }
   if (const std::optional<Prediction> model = model_prediction(summary)) {

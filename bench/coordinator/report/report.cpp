@@ -516,7 +516,7 @@ Document run_details(const RunSummary& summary) {
   Document document = training_section(summary);
   for (const Document& section :
        {inference_section(summary), nvlink_bound(summary), soak_section(summary),
-        health_section(summary), warnings_section(record), headroom_section(record),
+        health_section(summary), warnings_section(record), headroom_section(summary),
         sizes_section(summary), pairs_section(summary), nvlink_traffic_section(summary),
         variants_section(record), machine_section(record), repeat_section(record)}) {
     document.add(section);

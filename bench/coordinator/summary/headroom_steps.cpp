@@ -1,8 +1,7 @@
 #include "linkgain/summary/headroom_steps.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <set>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,40 +22,24 @@ struct Station {
   LaunchMean mean() const { return mean_of(of.definition, of.launches, deviation); }
 };
 
-/// Tells whether a variant differs from the first in variables of NCCL's alone.
-bool sets_nccl_alone(const Variant& first, const Variant& other) {
+/// Leaves what variants may differ in beside their names and variables of NCCL's.
+Variant without_nccl(Variant variant) {
   const auto is_of_nccl = [](std::string_view name) { return name.starts_with("NCCL_"); };
-  return other.nccl == first.nccl && other.worker == first.worker &&
-         std::ranges::all_of(other.environment,
-                             [&](const auto& each) {
-                               return is_of_nccl(each.first) ||
-                                      value_of(first.environment, each.first) == each.second;
-                             }) &&
-         std::ranges::all_of(first.environment,
-                             [&](const auto& each) {
-                               return is_of_nccl(each.first) ||
-                                      other.environment.contains(each.first);
-                             }) &&
-         std::ranges::all_of(other.unset, is_of_nccl);
-}
-
-bool differ_in_size_only(Case a, const Case& b) {
-  a.size = b.size;
-  return a == b;
+  std::erase_if(variant.environment, [&](const auto& each) { return is_of_nccl(each.first); });
+  std::erase_if(variant.unset, is_of_nccl);
+  variant.name.clear();
+  return variant;
 }
 
 /// Leaves each station the launches that all of them have.
-void keep_common_launches(std::vector<Station*> stations) {
-  std::set<int> common;
-  for (const LaunchMedian& each : stations.front()->of.launches) common.insert(each.launch);
+void keep_common_launches(const std::vector<Station*>& stations) {
+  std::map<int, std::size_t> counts;
   for (const Station* station : stations) {
-    std::set<int> own;
-    for (const LaunchMedian& each : station->of.launches) own.insert(each.launch);
-    std::erase_if(common, [&](int launch) { return !own.contains(launch); });
+    for (const LaunchMedian& each : station->of.launches) ++counts[each.launch];
   }
   for (Station* station : stations) {
     std::erase_if(station->of.launches,
-                  [&](const LaunchMedian& each) { return !common.contains(each.launch); });
+                  [&](const LaunchMedian& each) { return counts[each.launch] < stations.size(); });
   }
 }
 
@@ -85,8 +68,9 @@ class Stations {
   std::optional<Station> find(HeadroomStation station, const Case& definition,
                               std::size_t variant = 0) const {
     const auto found = std::ranges::find(record_.cases, definition, &CaseResult::definition);
-    if (found == record_.cases.end()) return std::nullopt;
-    const std::string& name = record_.settings.variants.at(variant).name;
+    const std::vector<Variant>& variants = record_.settings.variants;
+    if (found == record_.cases.end() || variant >= variants.size()) return std::nullopt;
+    const std::string& name = variants[variant].name;
     const VariantResult* result = find_variant(*found, name);
     if (result == nullptr) return std::nullopt;
     const auto place = static_cast<std::size_t>(result - found->variants.data());
@@ -101,7 +85,7 @@ class Stations {
     const std::vector<Variant>& variants = record_.settings.variants;
     std::vector<Station> tried;
     for (std::size_t i = 1; i < variants.size(); ++i) {
-      if (!sets_nccl_alone(variants.front(), variants[i])) continue;
+      if (without_nccl(variants[i]) != without_nccl(variants.front())) continue;
       auto station = find(HeadroomStation::setting, usual.of.definition, i);
       const bool keeps_path =
           station && station->of.paths == usual.of.paths && usual.of.paths.front() != Path::unknown;
@@ -130,9 +114,10 @@ class Stations {
   /// Gives the smallest sum by kernel that differs from this one of NCCL's in size and launch mode.
   std::optional<Station> smallest_sum(Case sum) const {
     sum.kernel = true;
-    std::vector<Station> all = find_all([sum](Case c) {
-      c.launch = sum.launch;
-      return differ_in_size_only(sum, c) && c.size <= kLargestLatency;
+    std::vector<Station> all = find_all([&sum](const Case& c) {
+      sum.size = c.size;
+      sum.launch = c.launch;
+      return sum == c && c.size <= kLargestLatency;
     });
     return least(std::move(all), [](const Station& each) {
       return std::pair(each.of.definition.size, each.mean().time);
@@ -193,47 +178,29 @@ std::optional<HeadroomRow> row_of(std::vector<Station> stations, std::optional<S
   return row;
 }
 
-bool by_size(const Case& a, const Case& b) { return a.size < b.size; }
-
-/// Lists NCCL's plain all-reduces by curve and size.
-std::vector<std::vector<Case>> sums_of(const Record& record) {
-  std::vector<std::vector<Case>> curves;
-  for (const CaseResult& result : record.cases) {
-    const Case& c = result.definition;
-    const bool is_nccl = !c.kernel && c.buffers == Buffers::plain;
-    if (c.operation != OperationKind::all_reduce || !is_nccl) continue;
-    auto curve = std::ranges::find_if(curves, [&](const std::vector<Case>& each) {
-      return differ_in_size_only(each.front(), c);
-    });
-    if (curve == curves.end()) curve = curves.emplace(curves.end());
-    curve->push_back(c);
-  }
-  for (std::vector<Case>& each : curves) std::ranges::sort(each, by_size);
-  return curves;
-}
-
 }  // namespace
 
-std::vector<HeadroomCurve> headroom_curves(const Record& record) {
-  const std::vector<std::vector<Case>> all = sums_of(record);
-  if (all.empty() || record.settings.variants.empty()) return {};
-  const Stations measured(record);
+std::vector<HeadroomCurve> headroom_curves(const RunSummary& summary) {
   std::vector<HeadroomCurve> curves;
-  for (const std::vector<Case>& sums : all) {
-    const std::optional<Station> latency = measured.smallest_sum(sums.front());
-    const std::optional<Station> stores = measured.fastest_stores(sums.front().ranks);
-    HeadroomCurve curve{.definition = sums.front(), .rows = {}};
+  const Stations measured(summary.record);
+  for (const Curve* sums : summary.curves()) {
+    const Case& first = sums->cases.front()->definition();
+    const bool is_nccl = !first.kernel && first.buffers == Buffers::plain;
+    if (first.operation != OperationKind::all_reduce || !is_nccl) continue;
+    const std::optional<Station> latency = measured.smallest_sum(first);
+    const std::optional<Station> stores = measured.fastest_stores(first.ranks);
+    HeadroomCurve curve{.definition = sums->definition(), .rows = {}};
     if (latency) curve.latency = latency->of.definition;
     if (stores) {
       curve.stores = stores->of.definition;
       curve.stores_gb_per_s = bus_bandwidth(*curve.stores, stores->mean().time);
     }
-    for (const Case& sum : sums) {
-      const std::optional<Station> nccl = measured.find(HeadroomStation::nccl, sum);
+    for (const CaseSummary* sum : sums->cases) {
+      const std::optional<Station> nccl = measured.find(HeadroomStation::nccl, sum->definition());
       if (!nccl) continue;
-      Case symmetric = sum;
+      Case symmetric = sum->definition();
       symmetric.buffers = Buffers::symmetric;
-      Case kernel = sum;
+      Case kernel = sum->definition();
       kernel.kernel = true;
       std::vector<Station> stations{*nccl};
       for (const auto& each :

@@ -81,8 +81,8 @@ Text floor_line(const HeadroomCurve& curve) {
 
 }  // namespace
 
-Document headroom_section(const Record& record) {
-  const std::vector<HeadroomCurve> curves = headroom_curves(record);
+Document headroom_section(const RunSummary& summary) {
+  const std::vector<HeadroomCurve> curves = headroom_curves(summary);
   if (curves.empty()) return {};
   Document document;
   document.heading("Headroom, step by step");
@@ -91,7 +91,7 @@ Document headroom_section(const Record& record) {
       "kernel and a floor. Each factor is the time of the step before over that of its own, and "
       "the whole is their product. A step has no factor where it was not measured, and a setting "
       "where it is not shown to be faster.",
-      record.settings.variants.front().name));
+      summary.record.settings.variants.front().name));
   for (const HeadroomCurve& curve : curves) {
     document.heading(curve_label(curve.definition), 3);
     document.table(table_of(curve));

@@ -3,16 +3,16 @@
 #include <optional>
 #include <vector>
 
-#include "linkgain/record/record.hpp"
+#include "linkgain/summary/run_summary.hpp"
 #include "linkgain/tables/document.hpp"
 
 /// What the headroom of NCCL's all-reduces is made of: NCCL's setting, symmetric memory, the kernel
 /// and what remains above the floor.
 namespace linkgain {
 
-/// All-reduces that differ in size only, with their first variant.
+/// All-reduces of a curve, with their first variant.
 struct HeadroomCurve {
-  Case definition;                ///< NCCL's, of the smallest size
+  Case definition;                ///< Curve::definition() of NCCL's
   std::vector<HeadroomRow> rows;  ///< by size
   std::optional<Case> latency{};  ///< the smallest sum by kernel, by stream or by graph
   std::optional<Case> stores{};   ///< the fastest copy_push by kernel, both ways at once
@@ -34,10 +34,10 @@ inline constexpr Bytes kLargestLatency{16 << 10};
 /// the whole; intervals are those of ratio_between(). A setting has its station where it is shown
 /// to be faster than the default, at 2.5 % over all settings: chosen by the times that it is then
 /// quoted with, so a close race flatters the winner.
-std::vector<HeadroomCurve> headroom_curves(const Record& record);
+std::vector<HeadroomCurve> headroom_curves(const RunSummary& summary);
 
 /// Makes a section with a table for each curve, its floor, or which cases it lacks; empty where
 /// there is no curve.
-Document headroom_section(const Record& record);
+Document headroom_section(const RunSummary& summary);
 
 }  // namespace linkgain

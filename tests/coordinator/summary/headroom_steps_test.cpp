@@ -100,8 +100,12 @@ void take_out(Record& record, const Case& c) {
   std::erase_if(record.cases, [&](const CaseResult& each) { return each.definition == c; });
 }
 
+std::vector<HeadroomCurve> curves_of(const Record& record) {
+  return headroom_curves(RunSummary(record));
+}
+
 /// Gives the row of 2 MiB.
-HeadroomRow large_row(const Record& record) { return headroom_curves(record).at(0).rows.at(1); }
+HeadroomRow large_row(const Record& record) { return curves_of(record).at(0).rows.at(1); }
 
 std::vector<HeadroomStation> stations_of(const HeadroomRow& row) {
   std::vector<HeadroomStation> stations;
@@ -112,7 +116,7 @@ std::vector<HeadroomStation> stations_of(const HeadroomRow& row) {
 TEST(HeadroomSteps, OfAWholeRunMultiplyToTheWhole) {
   Record record = whole_run(Launches{});
   result_of(record, sum_of(2 * kMebibyte)).variants[0].evidence.emplace().plan.blocks = 24;
-  const std::vector<HeadroomCurve> curves = headroom_curves(record);
+  const std::vector<HeadroomCurve> curves = curves_of(record);
   ASSERT_THAT(curves, SizeIs(1));
   EXPECT_EQ(curves[0].latency, sum_of(16, true));
   EXPECT_EQ(curves[0].stores, stores(256 * kMebibyte));
@@ -131,7 +135,7 @@ TEST(HeadroomSteps, OfAWholeRunMultiplyToTheWhole) {
 }
 
 TEST(HeadroomSteps, OfTheSmallestSumEndAtItself) {
-  const HeadroomRow row = headroom_curves(whole_run(Launches{}))[0].rows.at(0);
+  const HeadroomRow row = curves_of(whole_run(Launches{}))[0].rows.at(0);
   EXPECT_THAT(stations_of(row), ElementsAre(nccl, kernel, floor)) << "LL128 takes longer";
   EXPECT_EQ(row.steps[2].factor, (Estimate{1.0, {}, kLaunches}));
   EXPECT_EQ(row.whole, row.steps[1].factor);
@@ -147,7 +151,7 @@ TEST(HeadroomSteps, SpanWhatIsNotThere) {
   take_out(record, sum_of(2 * kMebibyte, true));
   EXPECT_THAT(stations_of(large_row(record)), ElementsAre(nccl, setting, floor));
   take_out(record, sum_of(16, true));
-  EXPECT_THAT(headroom_curves(record), IsEmpty()) << "the variants' table has that";
+  EXPECT_THAT(curves_of(record), IsEmpty()) << "the variants' table has that";
 }
 
 TEST(HeadroomSteps, NeedStoresBothWaysForAFloor) {
@@ -161,7 +165,23 @@ TEST(HeadroomSteps, NeedStoresBothWaysForAFloor) {
   EXPECT_THAT(stations_of(large_row(record)), ElementsAre(nccl, setting, symmetric, kernel));
   copy.definition = stores(256 * kMebibyte);
   copy.definition.kernel = false;
-  EXPECT_FALSE(headroom_curves(record)[0].stores) << "sums do not use the copy engine";
+  EXPECT_FALSE(curves_of(record)[0].stores) << "sums do not use the copy engine";
+}
+
+TEST(HeadroomSteps, CountTheBytesThatEachOfFourRanksMustSend) {
+  Record record = whole_run(Launches{0.0});
+  for (CaseResult& result : record.cases) result.definition.ranks = 4;
+  const double bytes = 2 * kMebibyte - 16;
+  EXPECT_NEAR(large_row(record).steps.back().time.value, 1.5e-6 + 1.5 * bytes / 350e9, 1e-12);
+}
+
+TEST(HeadroomSteps, OfStreamsEndAtTheLatencyOfGraphs) {
+  Record record = whole_run(Launches{});
+  for (CaseResult& result : record.cases) {
+    if (result.definition.size >= kLaunchBoundBelow) result.definition.launch = LaunchMode::stream;
+  }
+  EXPECT_THAT(curves_of(record), SizeIs(1)) << "as the tables by size";
+  EXPECT_NEAR(large_row(record).steps.back().time.value / Truth{}.floor(), 1.0, 0.01);
 }
 
 TEST(HeadroomSteps, HaveASettingThatKeepsThePathAndIsShownToBeFaster) {
@@ -207,7 +227,7 @@ TEST(HeadroomSteps, AreApartByTypeAndContext) {
     other.definition.hidden = 4096;
     record.cases.push_back(other);
   }
-  const std::vector<HeadroomCurve> curves = headroom_curves(record);
+  const std::vector<HeadroomCurve> curves = curves_of(record);
   ASSERT_THAT(curves, SizeIs(3));
   for (const HeadroomCurve& curve : curves) {
     EXPECT_THAT(curve.rows, SizeIs(2));
@@ -239,14 +259,14 @@ TEST(HeadroomSection, ShowsEveryStepAndTheFloor) {
   Record record = whole_run(Launches{});
   result_of(record, sum_of(2 * kMebibyte)).variants[0].evidence.emplace().plan.blocks = 24;
   result_of(record, sum_of(2 * kMebibyte, true)).variants[0].evidence.emplace().plan.blocks = 264;
-  expect_golden(to_markdown(headroom_section(record)), "headroom_section.md");
+  expect_golden(to_markdown(headroom_section(RunSummary(record))), "headroom_section.md");
 }
 
 TEST(HeadroomSection, SaysWhatAFloorLacks) {
   Record record = whole_run(Launches{});
   take_out(record, sum_of(16, true));
   for (const std::int64_t size : {1, 256}) take_out(record, stores(size * kMebibyte));
-  expect_golden(to_markdown(headroom_section(record)), "headroom_without_floor.md");
+  expect_golden(to_markdown(headroom_section(RunSummary(record))), "headroom_without_floor.md");
 }
 
 }  // namespace
