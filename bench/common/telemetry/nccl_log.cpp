@@ -358,25 +358,13 @@ Path path_of(const TransportLines& lines, std::optional<bool> nvlink, Algorithm 
   const bool multicast = may_multicast && names(lines, kNvls);
   const bool peer = lines.p2p > 0 || multicast;
   const int families = (peer ? 1 : 0) + (lines.shm > 0 ? 1 : 0) + (lines.net > 0 ? 1 : 0);
-  if (families > 1) {
-    return Path::mixed;
-  }
-  if (families == 0 || has_foreign_transport(lines)) {
-    return Path::unknown;
-  }
-  if (lines.shm > 0) {
-    return Path::host_memory;
-  }
-  if (lines.net > 0) {
-    return Path::network;
-  }
-  if (multicast || names(lines, kMultiNodeNvlink)) {
-    return Path::nvlink;
-  }
+  if (families > 1) return Path::mixed;
+  if (families == 0 || has_foreign_transport(lines)) return Path::unknown;
+  if (lines.shm > 0) return Path::host_memory;
+  if (lines.net > 0) return Path::network;
+  if (multicast || names(lines, kMultiNodeNvlink)) return Path::nvlink;
   // NCCL goes through a third GPU only where NVLink leads there and not straight on.
-  if (!nvlink.has_value() || (!*nvlink && names(lines, "P2P/indirect/"))) {
-    return Path::unknown;
-  }
+  if (!nvlink.has_value() || (!*nvlink && names(lines, "P2P/indirect/"))) return Path::unknown;
   return *nvlink ? Path::nvlink : Path::pcie_p2p;
 }
 
