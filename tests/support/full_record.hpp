@@ -50,8 +50,8 @@ inline auto members(const Machine& value) {
   return std::tie(a, b, c, d, e, f, g);
 }
 inline auto members(const Settings& value) {
-  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = value;
-  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = value;
+  return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
 }
 inline auto members(const Sample& value) {
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l] = value;
@@ -311,6 +311,7 @@ inline Record full_record() {
                      .nccl_files = {{"NCCL_ALGO", "/etc/nccl.conf"}},
                      .software_in_force = {full_machine().software, older_software(), {}},
                      .launches = 2,
+                     .race = RaceStages{.screening = 1, .choosing = 3, .confirming = 8},
                      .precision = 0.02,
                      .budget = Seconds{900.5},
                      .sample_target = Seconds{0.0075},

@@ -72,7 +72,7 @@ void judge_same_paths(Record& record) {
 }
 
 void judge_convergence(Record& record) {
-  if (record.status == RunStatus::unfinished) return;
+  if (record.status == RunStatus::unfinished || record.settings.race) return;
   std::vector<std::string> out_of_time;
   std::vector<std::string> differing;
   std::vector<std::string> without_interval;

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "linkgain/base/environment.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
@@ -19,6 +20,8 @@
 #include "linkgain/jobs/launcher.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/record/warning.hpp"
+#include "linkgain/statistics/launch_shift.hpp"
+#include "tuning_plan.hpp"
 
 namespace linkgain {
 namespace {
@@ -157,15 +160,22 @@ std::vector<Selection> choose_operations(const RunOptions& options, BackendKind 
   return chosen;
 }
 
+std::vector<OperationKind> tuned_operations(const RunOptions& options) {
+  return options.operations.empty() ? std::vector{OperationKind::all_reduce} : options.operations;
+}
+
 /// Returns the same with every parameter that was asked for put in its place.
 std::vector<Selection> choose_selections(const RunOptions& options, BackendKind backend) {
-  std::vector<Selection> selections = choose_operations(options, backend);
+  std::vector<Selection> selections = options.tune
+                                          ? tuning_selections(tuned_operations(options), backend)
+                                          : choose_operations(options, backend);
   for (Selection& selection : selections) selection = with_options(selection, options);
   return selections;
 }
 
 std::vector<Variant> choose_variants(const RunOptions& options, const RunPlan& plan) {
   const VariantContext context{plan.backend, plan.hosts > 1};
+  if (options.tune) return tuning_variants(tuned_operations(options), current_environment());
   if (options.variants.empty()) return default_variants(context);
   std::vector<Variant> variants;
   for (const std::string& text : options.variants) {
@@ -227,6 +237,26 @@ std::optional<TrainingPlan> choose_training(const RunOptions& options, const Run
   training.tokens = std::filesystem::absolute(*options.tokens).string();
   training.tokens_digest = options.token_facts.digest;
   return training;
+}
+
+/// Throws UsageError for an option that does not go with --tune.
+void require_tunable(const RunOptions& options) {
+  const std::array<std::pair<bool, std::string_view>, 5> kRefused{
+      {{!options.variants.empty(), "--variant"},
+       {options.profile != Profile::standard, "a profile"},
+       {options.kernels, "--kernels"},
+       {options.budget.has_value(), "--budget"},
+       {options.ci_width.has_value(), "--ci-width"}}};
+  for (const auto& [is_given, option] : kRefused) {
+    if (!is_given) continue;
+    throw UsageError(fmt::format("--tune does not go with {}", option),
+                     "it has variants, sizes and launches of its own, which --dry-run shows; "
+                     "--only, --sizes and --launches change them");
+  }
+  if (options.launches && *options.launches < kFewestOfASide) {
+    throw UsageError(fmt::format("--launches {}: --tune confirms by {} launches or more",
+                                 *options.launches, kFewestOfASide));
+  }
 }
 
 /// Returns the fewest and the most ranks that any machine could give; none if its hosts decide.
@@ -408,6 +438,7 @@ void require_usable(const RunOptions& options) {
     throw UsageError("--require-healthy goes with the nccl backend: MPI in CPU memory uses no GPU",
                      "omit --require-healthy");
   }
+  if (options.tune) require_tunable(options);
   plan.launches = options.launches.value_or(plan_of(options.profile, plan.backend).launches);
   require_range(plan.launches, 1, 1000, "--launches");
   require_gpu_list(options.gpus, plan.backend);
@@ -443,6 +474,11 @@ RunPlan make_plan(const RunOptions& options, const Site& site) {
   plan.launches = options.launches.value_or(profile.launches);
   plan.budget = options.budget ? options.budget : profile.budget;
   plan.ci_width = options.ci_width;
+  if (options.tune) {
+    plan.race.emplace();
+    plan.race->confirming = plan.launches;
+    plan.launches = plan.race->screening;
+  }
   plan.adds_launches = profile.adds_launches || plan.budget || plan.ci_width;
   plan.timeout = options.timeout;
   plan.cases = expand(choose_selections(options, plan.backend), plan.ranks, plan.backend);

@@ -18,6 +18,7 @@
 #include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/tables/number_format.hpp"
+#include "linkgain/tuning/tuning_report.hpp"
 #include "sentences.hpp"
 
 namespace linkgain {
@@ -438,6 +439,7 @@ std::string others_sentence(const RunSummary& summary, const Answer& answer) {
 std::vector<std::string> conclusions(const RunSummary& summary, const Answer& answer) {
   if (summary.is_of_program()) return program_sentences(summary, answer);
   if (summary.soak) return {soak_sentence(*summary.soak)};
+  if (summary.tuning) return tuning_sentences(summary);
   std::vector<std::string> sentences;
   bool is_known_which = false;  // what the other curves are
   for (const AnswerSentence& each : answer.sentences) {
@@ -510,24 +512,6 @@ std::string disturbed_text(const Record& record) {
 }
 
 }  // namespace
-
-std::string ranges_text(const std::vector<SizeRange>& ranges, std::string_view preposition) {
-  const auto ends = [](const CaseSummary* least, const CaseSummary* most) {
-    const std::string from = readable_bytes(least->definition().size);
-    const std::string to = readable_bytes(most->definition().size);
-    return from == to ? from : fmt::format("{} to {}", from, to);
-  };
-  std::size_t sizes = 0;
-  std::vector<std::string> parts;
-  for (const SizeRange range : ranges) {
-    sizes += range.size();
-    const std::string own = ends(range.front(), range.back());
-    parts.push_back(parts.empty() ? own : fmt::format("{} {}", preposition, own));
-  }
-  constexpr std::size_t kMostNamed = 3;
-  if (parts.size() <= kMostNamed) return in_words(parts);
-  return fmt::format("{} ({} sizes)", ends(ranges.front().front(), ranges.back().back()), sizes);
-}
 
 std::string headroom_sentence(const Answer& answer) {
   std::vector<std::string> parts;

@@ -26,6 +26,7 @@
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/program_traffic.hpp"
+#include "linkgain/tuning/tuning_report.hpp"
 #include "sentences.hpp"
 
 namespace linkgain {
@@ -515,10 +516,11 @@ Document run_details(const RunSummary& summary) {
   const Record& record = summary.record;
   Document document = training_section(summary);
   for (const Document& section :
-       {inference_section(summary), nvlink_bound(summary), soak_section(summary),
-        health_section(summary), warnings_section(record), headroom_section(summary),
-        sizes_section(summary), pairs_section(summary), nvlink_traffic_section(summary),
-        variants_section(record), machine_section(record), repeat_section(record)}) {
+       {tuning_section(summary), inference_section(summary), nvlink_bound(summary),
+        soak_section(summary), health_section(summary), warnings_section(record),
+        headroom_section(summary), sizes_section(summary), pairs_section(summary),
+        nvlink_traffic_section(summary), variants_section(record), machine_section(record),
+        repeat_section(record)}) {
     document.add(section);
   }
   return document;

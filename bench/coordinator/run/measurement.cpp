@@ -404,11 +404,12 @@ void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& 
   jobs.clear();
 }
 
-KeptOut::KeptOut(std::vector<VariantJob>& jobs, int index, JobLosses& losses)
+KeptOut::KeptOut(std::vector<VariantJob>& jobs, int index, JobLosses& losses,
+                 const std::function<bool(int)>& races)
     : jobs_(jobs), index_(index), losses_(losses) {
   for (VariantJob& job : jobs) {
     constexpr int kMostLosses = 2;
-    const bool out = losses[{index, job.variant}] >= kMostLosses;
+    const bool out = losses[{index, job.variant}] >= kMostLosses || !races(job.variant);
     taken_.push_back(out ? std::move(job.job) : nullptr);
     measures_.push_back(job.job != nullptr);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,11 +45,13 @@ void end_together(std::vector<VariantJob>& jobs, Seconds deadline, RunObserver& 
 using JobLosses = std::map<std::pair<int, int>, int>;
 
 /// Takes the jobs that are not to measure a case out of a launch while it lives: of variants that
-/// were lost in it twice. What hangs always would cost a deadline in every launch. Counts who is
-/// lost meanwhile.
+/// were lost in it twice, and of those that do not race in it. What hangs always would cost a
+/// deadline in every launch. Counts who is lost meanwhile.
 class KeptOut {
  public:
-  KeptOut(std::vector<VariantJob>& jobs, int index, JobLosses& losses);
+  /// Asks `races` of each variant, by its place.
+  KeptOut(std::vector<VariantJob>& jobs, int index, JobLosses& losses,
+          const std::function<bool(int)>& races);
   ~KeptOut();
   KeptOut(const KeptOut&) = delete;
   KeptOut& operator=(const KeptOut&) = delete;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "linkgain/run/pace.hpp"
 #include "linkgain/run/resumption.hpp"
 #include "measurement.hpp"
+#include "race_field.hpp"
 #include "watches.hpp"
 
 namespace linkgain {
@@ -42,7 +42,7 @@ class Run : private RunCosts {
         journal_(journal),
         progress_(progress),
         settings_{plan, {}, *this},
-        all_variants_(plan.variants.size()),
+        field_(plan.variants.size()),
         failed_starts_(plan.variants.size()),
         earlier_(head_of_earlier_part(record)),
         pace_(plan, *this),
@@ -51,7 +51,6 @@ class Run : private RunCosts {
         gpus_(world, record, *this),
         soak_(plan, world, record, *this) {
     settings_.traffic.counting = plan.backend == BackendKind::nccl;
-    std::iota(all_variants_.begin(), all_variants_.end(), 0);
     record_.settings.environment_in_force.resize(plan.variants.size());
     if (!earlier_) prepare_to_go_on(plan, record);
     world.while_waiting([this] { progress_.waiting(pace_); });
@@ -67,6 +66,8 @@ class Run : private RunCosts {
     if (plan_.is_soak) {
       // As many as there was time for; a run that lost a job may go on to measure all.
       if (!some_lost_) record_.settings.launches = std::max(1, count_launches(record_));
+    } else if (plan_.race) {
+      race();
     } else if (plan_.adds_launches) {
       add_launches();
     }
@@ -99,8 +100,8 @@ class Run : private RunCosts {
   }
 
   bool is_kept(int launch) const {
-    return std::ranges::all_of(pace_.order(),
-                               [&](int index) { return is_kept(index, launch, all_variants_); });
+    return std::ranges::all_of(
+        pace_.order(), [&](int index) { return is_kept(index, launch, field_.variants()); });
   }
 
   /// Tells the pace what of these launches an earlier part of the run measured.
@@ -130,7 +131,7 @@ class Run : private RunCosts {
 
   /// Leaves out the cases of this launch and all later ones, for which no budget is left.
   void leave_out(int number) {
-    const std::vector<Launch> left = launches_of(number, number + 1, all_variants_);
+    const std::vector<Launch> left = launches_of(number, number + 1, field_.variants());
     for (const int index : pace_.order()) {
       skip(left.front(), index, SkipReason::out_of_time);
     }
@@ -152,13 +153,34 @@ class Run : private RunCosts {
     }
   }
 
+  /// Runs the later stages of a race, each with what those before left in it.
+  void race() {
+    const RaceStages& race = *plan_.race;
+    const int jobs = launches_at_once(plan_) * static_cast<int>(plan_.variants.size());
+    int done = race.screening;
+    for (const auto& [stage, launches] : {std::pair(RaceStage::choosing, race.choosing),
+                                          std::pair(RaceStage::confirming, race.confirming)}) {
+      if (all_gave_up()) return;
+      const std::vector<int> cases = field_.enter(record_, stage);
+      if (cases.empty()) return;
+      pace_.add_group(cases, launches);
+      const int end = done + launches;
+      const int at_once = std::max<int>(1, jobs / static_cast<int>(field_.variants().size()));
+      for (int first = done; first < end; first += at_once) {
+        run_group(first, std::min(end, first + at_once), cases);
+      }
+      done = end;
+    }
+  }
+
   /// Runs the launches from `first` until before `end`, shuffled if one variant's alone is up.
   void run_group(int first, int end, const std::vector<int>& cases) {
-    if (plan_.schedule == Schedule::paired) return run_jobs(first, end, all_variants_, cases);
+    if (plan_.schedule == Schedule::paired) return run_jobs(first, end, field_.variants(), cases);
     const unsigned seed = seed_of(Order::start, plan_.seed, first);
-    for (const auto& [variant, time] : shuffled_order(all_variants_.size(), end - first, seed)) {
+    for (const auto& [place, time] : shuffled_order(field_.variants().size(), end - first, seed)) {
       if (time > 0 && all_gave_up()) return;
       if (time > 0 && out_of_budget()) return leave_out(first + time);
+      const int variant = field_.variants()[static_cast<std::size_t>(place)];
       run_jobs(first + time, first + time + 1, {variant}, cases);
     }
   }
@@ -301,6 +323,10 @@ class Run : private RunCosts {
       }
     }
     if (machine_known_) begin_part(plan_, record_, journal_, progress_);
+    if (machine_known_ && plan_.race && !field_.is_entered()) {
+      field_.enter(record_, RaceStage::screening);
+      note_excluded(field_, record_);
+    }
     if (plan_.is_soak) soak_.note_begin(group.front().number);
   }
 
@@ -388,7 +414,8 @@ class Run : private RunCosts {
   }
 
   void measure(Launch& launch, int index) {
-    KeptOut kept_out(launch.jobs, index, losses_);
+    KeptOut kept_out(launch.jobs, index, losses_,
+                     [&](int variant) { return field_.races(index, variant); });
     const bool any =
         std::ranges::any_of(launch.jobs, [](const VariantJob& job) { return job.job != nullptr; });
     if (!any) return skip(launch, index, SkipReason::job_lost);
@@ -466,7 +493,7 @@ class Run : private RunCosts {
   }
 
   bool all_gave_up() const {
-    return std::ranges::all_of(all_variants_, [this](int variant) { return gave_up(variant); });
+    return std::ranges::all_of(field_.variants(), [this](int variant) { return gave_up(variant); });
   }
 
   /// Measures copies of the host once in a run, in the first job that is up.
@@ -525,7 +552,7 @@ class Run : private RunCosts {
   JournalWriter& journal_;
   RunProgress& progress_;
   MeasurementSettings settings_;
-  std::vector<int> all_variants_;
+  RaceField field_;
   std::vector<int> failed_starts_;  ///< by variant: launches since the last one that was up
   int restarts_ = 0;
   JobLosses losses_;

@@ -37,9 +37,9 @@ void make_folder(const std::filesystem::path& path) {
 }
 
 constexpr std::string_view kNewJournal = "journal.jsonl.new";
-constexpr std::array kOfARun{RunDirectory::kRecord, RunDirectory::kReport,  RunDirectory::kPage,
-                             RunDirectory::kLog,    RunDirectory::kJournal, RunDirectory::kRuns,
-                             RunDirectory::kJobs};
+constexpr std::array kOfARun{RunDirectory::kRecord, RunDirectory::kReport, RunDirectory::kPage,
+                             RunDirectory::kTuner,  RunDirectory::kLog,    RunDirectory::kJournal,
+                             RunDirectory::kRuns,   RunDirectory::kJobs};
 
 }  // namespace
 

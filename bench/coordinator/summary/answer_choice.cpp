@@ -302,6 +302,7 @@ class RowChoice {
 
   /// Chooses what the sentence is about, and gives it the first rows.
   void speak_of_most(Answer& answer) {
+    if (summary_.tuning) return speak_of_confirmed(answer);
     const bool is_wrong = std::ranges::any_of(summary_.cases, &CaseSummary::has_wrong_data);
     for (const std::size_t other : others_) {
       AnswerRow row = is_wrong ? AnswerRow{} : most_of_run(other);
@@ -338,6 +339,16 @@ class RowChoice {
     for (const AnswerSentence& each : answer.sentences) {
       for (std::size_t i = 1; i < each.rows.size(); ++i) give_row(each.rows[i], Rank::alike);
     }
+  }
+
+  /// Speaks of what a race confirmed, and where that takes longer, else of the first row.
+  void speak_of_confirmed(Answer& answer) {
+    answer.spoken = confirmed_rows(summary_);
+    for (const AnswerRow& row : answer.spoken) {
+      give_row(row, Rank::spoken);
+      give_row(most_contrary(summary_, row), Rank::named);
+    }
+    if (answer.spoken.empty() && !candidates_.empty()) answer.spoken = {candidates_.front().row};
   }
 
   /// Gives the row this rank, and where it is none yet a place behind those of its curve.

@@ -1,9 +1,15 @@
 #include "linkgain/summary/changes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string_view>
 #include <utility>
+
+#include "linkgain/base/text.hpp"
+#include "linkgain/base/units.hpp"
 
 namespace linkgain {
 namespace {
@@ -62,6 +68,26 @@ bool changes_with(const AnswerRow& row, const AnswerRow& spoken, Verdict verdict
   return change_of(row) >= (is_less ? change_of(spoken) : few);
 }
 
+std::string ranges_text(const std::vector<SizeRange>& ranges, std::string_view preposition) {
+  const auto ends = [](const CaseSummary* least, const CaseSummary* most) {
+    const std::string from = readable_bytes(least->definition().size);
+    const std::string to = readable_bytes(most->definition().size);
+    return from == to ? from : fmt::format("{} to {}", from, to);
+  };
+  std::size_t sizes = 0;
+  std::vector<std::string> parts;
+  for (const SizeRange range : ranges) {
+    sizes += range.size();
+    const std::string own = ends(range.front(), range.back());
+    parts.push_back(parts.empty() ? own : fmt::format("{} {}", preposition, own));
+  }
+  constexpr std::size_t kMostNamed = 3;
+  if (parts.size() <= kMostNamed) {
+    return listed(std::vector<std::string_view>(parts.begin(), parts.end()));
+  }
+  return fmt::format("{} ({} sizes)", ends(ranges.front().front(), ranges.back().back()), sizes);
+}
+
 std::vector<SizeRange> ranges_like(const RunSummary& summary, const AnswerRow& row) {
   const auto changes = [&](const CaseSummary* each) {
     return changes_with({each, row.other}, row, row.comparison()->verdict);
@@ -100,6 +126,20 @@ AnswerRow most_changed(const Curve& curve, std::size_t other, std::optional<Verd
     if (most.of == nullptr || change_of(row) > change_of(most)) most = row;
   }
   return most;
+}
+
+std::vector<AnswerRow> confirmed_rows(const RunSummary& summary) {
+  std::vector<AnswerRow> rows;
+  for (std::size_t i = 0; summary.tuning && i < summary.cases.size(); ++i) {
+    const Confirmation& found = summary.tuning->confirmations[i];
+    if (!found.holds) continue;
+    const auto& variants = summary.record.settings.variants;
+    const auto own =
+        std::ranges::find(variants, summary.tuning->variants[found.variant].name, &Variant::name);
+    rows.push_back({&summary.cases[i], static_cast<std::size_t>(own - variants.begin())});
+  }
+  std::ranges::stable_sort(rows, std::ranges::greater{}, change_of);
+  return rows;
 }
 
 bool may_answer(const RunSummary& summary, const Case& definition, std::size_t other) {

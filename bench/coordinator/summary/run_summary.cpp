@@ -274,7 +274,11 @@ bool Curve::mixes_launches() const {
 }
 
 RunSummary::RunSummary(const Record& of)
-    : record(of), soak(soak_summary(of)), ranks_are_gpus(have_ranks_gpu_numbers(record)) {
+    : confirming_(of.settings.race ? std::optional(confirming_part(of)) : std::nullopt),
+      record(confirming_ ? *confirming_ : of),
+      tuning(tuning_of(of)),
+      soak(soak_summary(of)),
+      ranks_are_gpus(have_ranks_gpu_numbers(record)) {
   const LaunchMeans means = launch_means(record);
   for (std::size_t i = 0; i < record.cases.size(); ++i) {
     cases.push_back(summary_of(record, means, i));

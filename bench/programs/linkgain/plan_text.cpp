@@ -15,6 +15,7 @@
 #include "linkgain/cases/completion.hpp"
 #include "linkgain/hardware/nccl_choice.hpp"
 #include "linkgain/hardware/nccl_settings.hpp"
+#include "linkgain/race/race.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/run/pace.hpp"
@@ -198,7 +199,29 @@ std::optional<Warning> same_path_notice(const RunPlan& plan, Topology topology,
 Seconds expected_duration(const RunPlan& plan) {
   if (plan.is_soak) return *plan.budget;
   const RunObserver clock;
-  return {RunPace(plan, clock).seconds_left()};
+  double seconds = RunPace(plan, clock).seconds_left();
+  if (!plan.race) return {seconds};
+  // As if half of the candidates were to be measured again, and as many to be confirmed as may be.
+  RunPlan stage = plan;
+  const auto take = [&](std::size_t candidates, int launches) {
+    stage.variants.resize(1 + std::min(candidates, plan.variants.size() - 1));
+    stage.launches = launches;
+    seconds += RunPace(stage, clock).seconds_left();
+  };
+  take(plan.variants.size() / 2, plan.race->choosing);
+  take(kMostWinners, plan.race->confirming);
+  return {seconds};
+}
+
+/// Says how often variants are started, in which order.
+std::string launches_text(const RunPlan& plan) {
+  const std::string_view order =
+      plan.schedule == Schedule::sequential ? "one job at a time" : "variants in turn";
+  if (!plan.race) return fmt::format("{} of every variant, {}", plan.launches, order);
+  return fmt::format(
+      "{} of all variants, {} of those that may still win, {} of the default and of at most {} "
+      "winners, {}",
+      plan.race->screening, plan.race->choosing, plan.race->confirming, kMostWinners, order);
 }
 
 RunPlan preview_plan(const RunOptions& options, Site site) {
@@ -228,9 +251,7 @@ std::string plan_text(const RunPlan& plan, std::size_t columns) {
   std::string text =
       row("Backend:", fmt::format("{}, {} ranks{}", name_of(plan.backend), plan.ranks, gpus));
   text += row("Profile:", plan.profile);
-  text += row("Launches:", fmt::format("{} of every variant, {}", plan.launches,
-                                       plan.schedule == Schedule::sequential ? "one job at a time"
-                                                                             : "variants in turn"));
+  text += row("Launches:", launches_text(plan));
   text += row("Memory:", memory_text(plan));
   text += row("Time:", time_text(plan));
   text += "\nVariants, and the variables they set:\n" + rows_of(plan.variants);

@@ -101,6 +101,10 @@ void declare_what(CommandLine& line, RunOptions& options) {
   add_variants(line, options.variants, "p2p, host, p2p-sys, net (mpi: shared-memory, tcp)",
                {BackendKind::nccl, BackendKind::mpi})
       ->default_str("p2p and host; mpi: shared-memory and tcp");
+  app.add_flag("--tune", options.tune,
+               "Race settings of NCCL (protocol, algorithm, CTAs) in place of variants, and say "
+               "which of them is worth setting: all_reduce, 64 KiB to 256 MiB, unless --only and "
+               "--sizes say otherwise");
 }
 
 void declare_how(CommandLine& line, RunOptions& options) {
@@ -211,7 +215,8 @@ Settings settings_of(const RunOptions& options, const RunPlan& plan) {
     Variant& own = settings.variants.emplace_back(variant);
     own.environment = without_secrets(variant.environment);
   }
-  settings.launches = plan.launches;
+  settings.launches = plan.race ? plan.race->launches() : plan.launches;
+  settings.race = plan.race;
   settings.precision = plan.ci_width;
   settings.budget = plan.budget;
   settings.sample_target = plan.sample_target;
@@ -290,6 +295,10 @@ Beginning begin(const RunOptions& given) {
     beginning.directory.emplace(RunDirectory::go_on(*given.resume));
     beginning.record = read_unfinished(*given.resume);
     beginning.options = options_of(beginning.record.settings, given);
+    if (beginning.options.tune) {
+      throw UsageError("a run with --tune does not go on: its stages depend on each other",
+                       "tune anew, without --resume");
+    }
   } else if (given.out) {
     beginning.directory.emplace(begin_in(*given.out, RunDirectory::kJobs));
   }
@@ -342,10 +351,11 @@ int measure(const RunOptions& options, const RunPlan& plan, const Site& site,
   } catch (const Interrupted& interruption) {
     record.status = RunStatus::interrupted;
     status = kSignalExitBase + interruption.signal_number();
-    print_message(stderr,
-                  fmt::format("linkgain: {}; what was measured is kept, and goes on by: linkgain "
-                              "run --resume {}\n",
-                              interruption.what(), shown_path(directory.path())));
+    const std::string on =
+        options.tune ? ""
+                     : ", and goes on by: linkgain run --resume " + shown_path(directory.path());
+    print_message(stderr, fmt::format("linkgain: {}; what was measured is kept{}\n",
+                                      interruption.what(), on));
   }
   return status;
 }

@@ -21,6 +21,7 @@
 #include "linkgain/report/report.hpp"
 #include "linkgain/screen/screen.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "linkgain/tuning/tuning_report.hpp"
 #include "subcommand.hpp"
 
 namespace linkgain {
@@ -90,6 +91,9 @@ bool keep_report(Record& record, const RunSummary& summary, RunDirectory& direct
   try {
     directory.write(RunDirectory::kReport, to_markdown(run_report(summary)));
     directory.write(RunDirectory::kPage, run_page(summary));
+    if (const std::string tuner = tuner_file(summary); !tuner.empty()) {
+      directory.write(RunDirectory::kTuner, tuner);
+    }
     return true;
   } catch (const UsageError& error) {
     warn(record, {name_of(WarningCode::report_lost), error.what(), error.advice()});

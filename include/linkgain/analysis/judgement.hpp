@@ -70,6 +70,9 @@ enum class Claim {
 /// Share of false alarms among the cases said to be slower, and among those said to be faster.
 inline constexpr double kFalseDiscoveryRate = 0.05;
 
+/// A change of less is worth no word, and no row, beside a larger one.
+inline constexpr double kFewPerCent = 0.03;
+
 /// Why a verdict is what it is, or what else may explain a time.
 struct Reason {
   enum class Kind {

@@ -23,6 +23,7 @@ struct RunOptions : SelectionOptions {
   std::optional<std::filesystem::path> profile_file;  ///< whose options were added to these
   std::optional<int> ranks;
   std::vector<std::string> variants;
+  bool tune = false;  ///< race settings of NCCL
   std::optional<Seconds> budget;
   std::optional<int> launches;
   std::optional<Schedule> schedule;
@@ -51,7 +52,8 @@ struct RunPlan {
   int ranks = 2;
   int hosts = 1;  ///< that the ranks are put on
   std::vector<int> gpus;
-  int launches = 1;
+  int launches = 1;                ///< of a race those that screen
+  std::optional<RaceStages> race;  ///< of variants beside the first one
   bool adds_launches = true;  ///< up to as many again, where they make an interval narrow enough
   /// Launches whose jobs, one of every variant each, are up at once; absent: all.
   std::optional<int> launches_at_once;

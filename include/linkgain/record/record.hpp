@@ -297,6 +297,17 @@ struct ProgramPlan {
   bool operator==(const ProgramPlan&) const = default;
 };
 
+/// A race of variants beside the first one, `linkgain run --tune`: launches of each of its stages,
+/// in this order.
+struct RaceStages {
+  int screening = 2;  ///< of all candidates
+  int choosing = 2;   ///< of those that may still win; with the ones before they choose the winners
+  int confirming = 6;  ///< of the winners, which these launches have no part in choosing
+
+  int launches() const { return screening + choosing + confirming; }
+  bool operator==(const RaceStages&) const = default;
+};
+
 /// Length of a timed batch, unless another one is asked for.
 inline constexpr Seconds kDefaultSampleTarget{0.003};
 
@@ -313,6 +324,7 @@ struct Settings {
   /// Per variant, what its workers or programs had; empty in older records.
   std::vector<Software> software_in_force{};
   int launches = 1;
+  std::optional<RaceStages> race{};  ///< of --tune
   /// Half width that every ratio's interval was to have; absent: default_precision() of the case.
   std::optional<double> precision;
   std::optional<Seconds> budget;

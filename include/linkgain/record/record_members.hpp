@@ -344,6 +344,14 @@ void describe_members(auto& visit, json::Is<ProgramPlan> auto& program) {
                "of the numbers that are metrics, by the metric's name; where --unit gave one");
 }
 
+void describe_members(auto& visit, json::Is<RaceStages> auto& race) {
+  constexpr json::Rule kLaunches{.least = 1, .most = 1e6};
+  visit("screening", race.screening, "of all candidates", kLaunches);
+  visit("choosing", race.choosing, "of those that may still win", kLaunches);
+  visit("confirming", race.confirming, "of the winners, which these have no part in choosing",
+        kLaunches);
+}
+
 void describe_members(auto& visit, json::Is<Settings> auto& settings) {
   visit.section("settings");
   visit("argv", settings.argv, "the command line");
@@ -357,6 +365,7 @@ void describe_members(auto& visit, json::Is<Settings> auto& settings) {
   visit.sparse("nccl_files", settings.nccl_files,
                "files of NCCL's that set some of these, by variable; where there are any");
   visit("launches", settings.launches, "that were asked for", {.least = 1, .most = 1e9});
+  visit.sparse("race", settings.race, "of --tune: launches of each of its stages, in this order");
   visit("precision", settings.precision,
         "half width asked of every ratio's interval; null: 1 % from 16 MiB and for trainings, 2 % "
         "from 1 MiB, 5 % below",

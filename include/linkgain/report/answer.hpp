@@ -11,10 +11,6 @@
 /// How what a run says first is written, in whatever form it is read.
 namespace linkgain {
 
-/// Says "8 B to 1 MiB and of 16 MiB to 1 GiB", with this preposition; of many ranges the ends, "8 B
-/// to 1 GiB (9 sizes)".
-std::string ranges_text(const std::vector<SizeRange>& ranges, std::string_view preposition);
-
 /// Says in at most so many columns what is left out; empty where nothing is.
 std::string left_out_text(const Answer& answer, std::size_t most);
 

@@ -7,6 +7,7 @@
 
 #include "linkgain/output/output_folder.hpp"
 #include "linkgain/plan/run_plan.hpp"
+#include "linkgain/race/tuning.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 
 namespace linkgain {
@@ -22,6 +23,7 @@ class RunDirectory {
   static constexpr std::string_view kRecord = "record.json";
   static constexpr std::string_view kReport = "report.md";
   static constexpr std::string_view kPage = "report.html";
+  static constexpr std::string_view kTuner = kTunerFile;
   static constexpr std::string_view kLog = "run.log";
   static constexpr std::string_view kJournal = "journal.jsonl";
   static constexpr std::string_view kRuns = "runs";

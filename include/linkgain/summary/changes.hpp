@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,9 +22,6 @@ struct AnswerRow {
   bool operator==(const AnswerRow&) const = default;
 };
 
-/// A change of less is worth no word, and no row, beside a larger one.
-inline constexpr double kFewPerCent = 0.03;
-
 /// Returns the logarithm of the row's ratio, whichever way it changed; it has one.
 double change_of(const AnswerRow& row);
 
@@ -35,6 +33,10 @@ bool changes_with(const AnswerRow& row, const AnswerRow& spoken, Verdict verdict
 
 /// Neighbouring sizes of a curve.
 using SizeRange = std::span<const CaseSummary* const>;
+
+/// Says "8 B to 1 MiB and of 16 MiB to 1 GiB", with this preposition; of many ranges the ends, "8 B
+/// to 1 GiB (9 sizes)".
+std::string ranges_text(const std::vector<SizeRange>& ranges, std::string_view preposition);
 
 /// Finds the sizes of the row's curve that changed as it did, its own among them. The row, which
 /// must outlive them, has a comparison with a ratio.
@@ -50,6 +52,9 @@ AnswerRow most_contrary(const RunSummary& summary, const AnswerRow& row);
 /// Finds what of the curve is shown to have changed most beside this variant, by a few per cent or
 /// more, and by this verdict where one is given; no case where nothing has.
 AnswerRow most_changed(const Curve& curve, std::size_t other, std::optional<Verdict> only = {});
+
+/// Lists what a race confirmed, the largest gain first.
+std::vector<AnswerRow> confirmed_rows(const RunSummary& summary);
 
 /// Tells whether the case may answer what this variant changes. linkgain's own kernels answer
 /// nothing of NCCL or MPI: theirs do where the variant has a linkgain-bench of its own, or sets

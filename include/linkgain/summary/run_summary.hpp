@@ -13,6 +13,7 @@
 #include "linkgain/analysis/judgement.hpp"
 #include "linkgain/analysis/soak.hpp"
 #include "linkgain/analysis/training_summary.hpp"
+#include "linkgain/race/tuning.hpp"
 #include "linkgain/record/record.hpp"
 #include "linkgain/summary/curve_steps.hpp"
 #include "linkgain/summary/pair_matrix.hpp"
@@ -145,8 +146,10 @@ struct LaunchRange {
   std::string text(std::string_view one = "launch", std::string_view many = "launches") const;
 };
 
-/// Figures of a record, which must live as long.
+/// Figures of a record, which must live as long. Of a race they are those of its confirming_part().
 class RunSummary {
+  std::optional<Record> confirming_;  ///< of a race
+
  public:
   explicit RunSummary(const Record& record);
   RunSummary(const RunSummary&) = delete;
@@ -169,6 +172,7 @@ class RunSummary {
   bool lacks_samples() const;
 
   const Record& record;
+  std::optional<Tuning> tuning;    ///< of a race, by case as `cases` are
   std::vector<CaseSummary> cases;  ///< in the record's order
 
   LaunchRange launches;  ///< of all ratios; of a run without any, of its samples

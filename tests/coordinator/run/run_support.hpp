@@ -44,7 +44,8 @@ class RunBench : private RunWorld {
     record.settings.variants = plan.variants;
     record.settings.backend = plan.backend;
     record.settings.precision = plan.ci_width;
-    record.settings.launches = plan.launches;
+    record.settings.launches = plan.race ? plan.race->launches() : plan.launches;
+    record.settings.race = plan.race;
     record.settings.schedule = plan.schedule;
     require_same_cases(plan, record);
     if (!record.cases.empty()) prepare_to_go_on(plan, record);
