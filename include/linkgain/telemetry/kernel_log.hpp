@@ -11,9 +11,9 @@ namespace linkgain {
 
 /// An error that a GPU ("Xid") or an NVSwitch ("SXid") reported through its driver.
 struct XidEvent {
-  std::string pci_bus_id;  ///< "0000:41:00", as the driver writes it
+  std::string pci_bus_id{};  ///< "0000:41:00", as the driver writes it
   int code = 0;
-  std::string text;  ///< what the driver wrote after the code
+  std::string text{};  ///< what the driver wrote after the code
   bool from_switch = false;
   double seconds_after_boot = 0.0;
   bool is_past = false;  ///< it came before the driver was last loaded: it says nothing of now
