@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -99,6 +101,24 @@ TEST_F(FleetProgram, TellsPrometheusWhatToDrain) {
   if (has_promtool()) {
     EXPECT_EQ(promtool_complaints(metrics), "");
   }
+}
+
+/// Gives the records folders of other names, as pods do whose host names are not their nodes'.
+TEST_F(FleetProgram, NamesNodesByTheirFolders) {
+  std::filesystem::create_directory(*folder_ / "pods");
+  for (const int number : {1, 2, 3, 17}) {
+    std::filesystem::copy(*folder_ / fmt::format("nodes/node{:05}", number),
+                          *folder_ / fmt::format("pods/gpu-{}", number),
+                          std::filesystem::copy_options::recursive);
+  }
+  const Outcome outcome = with_status(1, fleet({"pods", "--name-by-folder", "--expect",
+                                                "gpu-1,gpu-2,gpu-3,gpu-4,gpu-17", "--json"}));
+  const Json json = Json::parse(outcome.output);
+  Words hosts;
+  for (const Json& node : json.at("nodes")) hosts.push_back(node.at("host"));
+  EXPECT_THAT(hosts, testing::ElementsAre("gpu-17", "gpu-4", "gpu-1", "gpu-2", "gpu-3"));
+  EXPECT_EQ(json.at("nodes").at(1).at("state"), "missing");
+  EXPECT_EQ(json.at("drain"), Json({"gpu-17"}));
 }
 
 TEST_F(FleetProgram, OfHealthyNodesEndsWithSuccess) {

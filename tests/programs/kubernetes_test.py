@@ -118,6 +118,20 @@ class Kubernetes(unittest.TestCase):
                 with self.subTest(name):
                     self.assertEqual({mount["name"] for mount in container["volumeMounts"]}, volumes)
 
+    def test_a_node_without_a_record_fails_the_fleet(self):
+        container = load("fleet.yaml")["spec"]["template"]["spec"]["containers"][0]
+        command = container["command"]
+        expected = command[command.index("--expect") + 1]
+        named = {f"$({each['name']})": each["valueFrom"]["configMapKeyRef"] for each in container["env"]}
+        self.assertEqual(named[expected], {"name": "linkgain-nodes", "key": "nodes"})
+        self.assertIn("create configmap linkgain-nodes --from-literal=nodes=", (FOLDER / "fleet.yaml").read_text())
+        # A pod of an indexed job has the job's name for a host name: the node's is that of its folder.
+        self.assertIn("--name-by-folder", command)
+        check = load("node-check.yaml")["spec"]["template"]["spec"]["containers"][0]
+        folder = re.search(r'--out "/results/\$(\w+)"', check["args"][0])[1]
+        sources = {each["name"]: each["valueFrom"]["fieldRef"]["fieldPath"] for each in check["env"]}
+        self.assertEqual(sources[folder], "spec.nodeName")
+
     def test_linkgain_has_the_options(self):
         calls = list(command_lines())
         self.assertEqual(len(calls), 4)

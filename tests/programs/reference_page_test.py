@@ -48,6 +48,25 @@ def header(*arguments):
     return done.stdout.splitlines()[0].split(",")
 
 
+def document(*arguments):
+    done = subprocess.run([LINKGAIN, *arguments, "--json"], cwd=ROOT, capture_output=True, text=True, timeout=60,
+                          check=False)
+    assert done.returncode in (0, 1, 7), done.stderr
+    return json.loads(done.stdout)
+
+
+def keys_of_parts(value, part, parts):
+    """Collects the keys of an object and of those in it, by part: "fleet nodes[]"."""
+    if isinstance(value, list):
+        for each in value:
+            keys_of_parts(each, f"{part}[]", parts)
+    elif isinstance(value, dict):
+        parts.setdefault(part, list(value))
+        for key, inner in value.items():
+            keys_of_parts(inner, f"{part}{'.' if ' ' in part else ' '}{key}", parts)
+    return parts
+
+
 def help_of(*arguments):
     return subprocess.run([LINKGAIN, *arguments], capture_output=True, text=True, timeout=60, check=True).stdout
 
@@ -83,6 +102,25 @@ class Reference(unittest.TestCase):
         for command, columns in headers.items():
             with self.subTest(command):
                 self.assertEqual(names(section(PAGE, f"### linkgain {command}")), columns)
+
+    def test_keys_are_those_of_the_programs(self):
+        rows = re.findall(r"^\| `([^`]+)`.*? \| (.*) \|$", section(PAGE, "## JSON of comparisons, checks, fleets and runs"),
+                          re.M)
+        listed = {part: re.findall(r"`(\w+)`", keys) for part, keys in rows}
+        with tempfile.TemporaryDirectory() as folder:
+            baseline = os.path.join(folder, "baseline.json")
+            subprocess.run([LINKGAIN, "baseline", RECORD, "-o", baseline], cwd=ROOT, stdout=subprocess.DEVNULL,
+                           timeout=60, check=True)
+            documents = {"comparison": document("compare", RECORD, "results/2xH200-default"),
+                         "check": document("check", RECORD, "--baseline", baseline),
+                         "fleet": document("fleet", RECORD), "runs": document("list", "results")}
+        written = {}
+        for name, value in documents.items():
+            keys_of_parts(value, name, written)
+        self.assertEqual({part: written.get(part) for part in listed}, listed)
+        named_elsewhere = {"headline", "after", "links", "counts"}
+        unlisted = {re.sub(r"\[\]", "", part).split()[-1] for part in written.keys() - listed.keys()}
+        self.assertEqual({part for part in unlisted if not named_elsewhere & set(part.split("."))}, set())
 
     def test_keys_of_a_prediction_are_those_of_the_program(self):
         text = subprocess.run([LINKGAIN, "predict", RECORD, "--model", "qwen3-8b", "--json"], cwd=ROOT, timeout=60,

@@ -256,21 +256,15 @@ bool has(const Record& record, WarningCode code) {
                              [code](const Warning& warning) { return is(warning, code); });
 }
 
-/// Tells whether a warning says no more of the host's load than that a hypervisor took processors'
-/// time, which a run can bear.
-bool is_of_stolen_alone(const Warning& warning) {
-  return is(warning, host_load) && warning.text.find(';') == std::string::npos &&
-         warning.text.find("a hypervisor took") != std::string::npos;
-}
-
-/// Tells whether a warning of an older version says no more than that a hypervisor took less than
-/// kMuchStolen of each rank's processor.
+/// Tells whether a warning of an older version says no more than that a hypervisor took kMuchStolen
+/// or less of the processor of each rank on the host that it looked at.
 bool is_of_little_stolen(const Record& record, const Warning& warning) {
   static const std::regex alone(
-      "while measuring,? a hypervisor took ([0-9]{1,4}[.][0-9]{2}) processors' time .*");
+      "while measuring,? a hypervisor took ([0-9]{1,4}[.][0-9]{2}) processors' time [^;]*");
   std::smatch found;
-  return is_of_stolen_alone(warning) && std::regex_match(warning.text, found, alone) &&
-         std::stod(found[1]) <= kMuchStolen * static_cast<double>(record.machine.ranks.size());
+  if (!is(warning, host_load) || !std::regex_match(warning.text, found, alone)) return false;
+  const auto ranks = std::ranges::count(record.machine.ranks, record.machine.host, &RankInfo::host);
+  return std::stod(found[1]) <= kMuchStolen * static_cast<double>(ranks);
 }
 
 }  // namespace
@@ -300,8 +294,7 @@ bool disturbs(const Warning& warning) {
   static constexpr WarningCode kDisturbing[] = {busy_gpu,        exec_neighbours, links_disturbed,
                                                 busy_processors, host_load,       oversubscribed,
                                                 disturbed};
-  return !is_of_stolen_alone(warning) &&
-         std::ranges::find(kDisturbing, row_of(warning).code) != std::end(kDisturbing);
+  return std::ranges::find(kDisturbing, row_of(warning).code) != std::end(kDisturbing);
 }
 
 std::string disturbed_by(std::span<const Warning> warnings) {

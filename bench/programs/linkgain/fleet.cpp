@@ -26,6 +26,7 @@ struct FleetCommandOptions {
   std::vector<std::filesystem::path> records;  ///< files, or directories with records below them
   OutputFormat format = OutputFormat::table;
   FleetOptions fleet;
+  bool name_by_folder = false;
   bool verbose = false;  ///< a row for each node that is ok, too
   std::optional<std::filesystem::path> prometheus;
 };
@@ -69,6 +70,9 @@ void declare(CommandLine& line, FleetCommandOptions& options) {
       .add("--expect", options.fleet.expected, expand_hostlist,
            "Hosts that must have a record, as Slurm lists them: node[001-128],login1")
       ->type_name("HOSTLIST");
+  line.app.add_flag("--name-by-folder", options.name_by_folder,
+                    "Name each node after its record's folder, not by the record: a container's "
+                    "host name may not be its node's");
   add_tolerance(line, options.fleet.tolerance, "How much slower than its peers a node may be");
   line.app.add_flag("--verbose", options.verbose,
                     "Give each node that is ok a row of its own, with its notes");
@@ -88,7 +92,11 @@ int carry_out(const FleetCommandOptions& options) {
   require_own_outputs(inputs, {{"--prometheus", options.prometheus, &kPrometheusFile}});
   require_textfile(options.prometheus, "linkgain_fleet_");
   FleetNames names;
-  FleetReport report = judge_fleet(read_fleet(files, names), names, options.fleet);
+  std::vector<FleetRecord> records = read_fleet(files, names);
+  if (options.name_by_folder) {
+    for (FleetRecord& record : records) record.machine.host.clear();
+  }
+  FleetReport report = judge_fleet(records, names, options.fleet);
   if (report.nodes.empty()) {
     throw UsageError("no record is there", "give records, or directories with records below them");
   }

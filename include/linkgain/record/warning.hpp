@@ -148,9 +148,10 @@ struct WarningRow {
   std::string_view advice;
 };
 
-/// The share of a rank's processor that is worth a warning where a hypervisor gives it to others:
-/// its own work takes less, and launches that differ by it differ within their interval.
-inline constexpr double kMuchStolen = 0.05;
+/// The share of a rank's processor that is worth a warning where a hypervisor gives it to others,
+/// as much as where processes of its own wait: less is usual in virtual machines, and launches that
+/// differ by it differ within their interval.
+inline constexpr double kMuchStolen = 0.2;
 
 /// Lists a row for each code, in the order of the codes.
 std::span<const WarningRow> warning_rows();

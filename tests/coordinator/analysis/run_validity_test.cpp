@@ -80,15 +80,19 @@ TEST(Judge, SaysOfCasesWhatIsWrongWithThem) {
 TEST(Summarise, TakesFromOldWarningsThatAHypervisorTookLittle) {
   Record record = good_record();
   record.machine.ranks.resize(2);
+  for (RankInfo& rank : record.machine.ranks) rank.host = record.machine.host;
   const auto stolen = [](const char* processors) {
     return Warning{name_of(WarningCode::host_load),
                    std::string("while measuring a hypervisor took ") + processors +
                        " processors' time for others",
                    ""};
   };
-  record.warnings = {stolen("0.03"), stolen("0.27")};
+  record.warnings = {stolen("0.27"), stolen("0.50")};
   drop_derived(record);
-  EXPECT_THAT(record.warnings, ElementsAre(stolen("0.27"))) << "0.03 of two processors is little";
+  EXPECT_THAT(record.warnings, ElementsAre(stolen("0.50"))) << "0.27 of two processors is little";
+  record.machine.ranks.emplace_back().host = "another";
+  drop_derived(record);
+  EXPECT_THAT(record.warnings, SizeIs(1)) << "another host's ranks lost nothing of it";
 }
 
 /// Sets a variable in the caller's environment, which p2p inherits.

@@ -1,8 +1,11 @@
 #include <gmock/gmock.h>
 
+#include <array>
 #include <fstream>
+#include <tuple>
 
 #include "linkgain/analysis/run_validity.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/run/world.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "run_support.hpp"
@@ -460,17 +463,31 @@ TEST_F(RunOnAHost, OfARunOnGpusIsOnlyWarnedOf) {
 
 TEST_F(RunOnAHost, PressureStealAndSwitchesAreNamed) {
   pressure_ = 0.3;
-  stolen_ = 0.2;
+  stolen_ = 0.8;
   switches_ = 240.0;
   run_beside([](double) { return 0.0; });
   expect_golden(warnings(), "host_load.txt");
 }
 
 TEST_F(RunOnAHost, WhatAHypervisorsOwnWorkTakesIsNoWarning) {
-  stolen_ = 0.08;
+  stolen_ = 0.35;
   run_beside([](double) { return 0.0; });
   EXPECT_EQ(warnings(), "");
 }
+
+/// Takes pressure, stolen time and switches.
+class LoadOfAHost : public RunOnAHost, public testing::WithParamInterface<std::array<double, 3>> {};
+
+TEST_P(LoadOfAHost, DisturbsTheRunForEveryCommandIfItIsWorthAWarning) {
+  std::tie(pressure_, stolen_, switches_) = std::tuple_cat(GetParam());
+  run_beside([](double) { return 0.0; });
+  drop_derived(bench_.record);
+  EXPECT_EQ(disturbed_by(bench_.record.warnings), "host-load");
+}
+
+INSTANTIATE_TEST_SUITE_P(OneCause, LoadOfAHost,
+                         testing::Values(std::array{0.8, 0.0, 5.0}, std::array{0.01, 0.8, 5.0},
+                                         std::array{0.01, 0.0, 240.0}));
 
 }  // namespace
 }  // namespace linkgain::test
