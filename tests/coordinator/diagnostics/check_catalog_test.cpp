@@ -85,7 +85,8 @@ TEST(CheckCatalog, ExplainsWithoutPlacesForWholePhrases) {
   for (const CheckEntry& check : check_catalog()) {
     const std::string text = to_terminal(explanation_of(check));
     for (const std::string& place : places) {
-      if (!nouns.contains(place)) EXPECT_THAT(text, Not(ContainsRegex("\\b" + place + "\\b")));
+      if (nouns.contains(place)) continue;
+      EXPECT_THAT(text, Not(ContainsRegex("\\b" + place + "\\b")));
     }
   }
 }
