@@ -163,8 +163,8 @@ inline constexpr Fault link_errors{
     "nvlink-errors", warning, "some were counted since the driver was loaded",
     "the link repeats what arrived broken, which costs bandwidth, and trains anew after "
     "many",
-    "see whether the numbers grow during a run; if they do, reseat the bridge and have it "
-    "or the GPU replaced"};
+    "see whether the numbers grow during a run; if they do, reseat the bridge (with a switch: look "
+    "at nvidia-fabricmanager's log), then have it or the GPU replaced"};
 inline constexpr Fault peer_elsewhere{
     "nvlink-peers", warning, "links lead to a GPU that is not here",
     "containers or virtual machines have the two GPUs of a pair: neither can use the links",

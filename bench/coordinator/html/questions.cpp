@@ -133,7 +133,8 @@ void add_health_faults(const HealthSummary& health, std::vector<Fault>& faults) 
     const double share = share_of(health.power_capped_samples, health.samples);
     faults.push_back(
         {WarningWeight::notice, share,
-         fmt::format("a GPU was at its power limit in {} of {} samples ({})",
+         fmt::format("a GPU was at its power limit in {} of {} samples ({}), as heavy work brings "
+                     "about",
                      health.power_capped_samples, health.samples, readable_percent(share)),
          WarningCode::power_capped});
   }
