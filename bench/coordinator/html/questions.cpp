@@ -158,7 +158,12 @@ std::vector<Fault> faults_of(const RunSummary& summary, const Answer& answer) {
                       fmt::format("NVLink's counters disagree with the path of {} of {}", disagree,
                                   counted(judged, "result", "results"))});
   }
-  if (record.status != RunStatus::complete) {
+  const auto says_what_is_missing = [](const Warning& warning) {
+    return row_of(warning).weight == WarningWeight::incomplete;
+  };
+  const bool is_told_by_warnings = record.status == RunStatus::incomplete &&
+                                   std::ranges::any_of(record.warnings, says_what_is_missing);
+  if (record.status != RunStatus::complete && !is_told_by_warnings) {
     faults.push_back({WarningWeight::incomplete, 1.0,
                       fmt::format("the status of the run is {}", ending_of(record))});
   }
@@ -359,7 +364,9 @@ Text whether_trusted(const RunSummary& summary, const Answer& answer, WarningWei
                      const Widths& widths) {
   const Settings& settings = summary.record.settings;
   if (weight == WarningWeight::wrong) {
-    return verdict_of("No:", Tone::bad, " data are wrong, or the path is.");
+    return verdict_of(
+        "No:", Tone::bad,
+        summary.is_of_program() ? " the path is wrong." : " data are wrong, or the path is.");
   }
   if (settings.backend == BackendKind::mpi) {
     return verdict_of("Not as figures of GPUs:", Tone::doubtful,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/program_metric.hpp"
 #include "linkgain/record/warning.hpp"
@@ -125,6 +126,24 @@ std::string turns_text(const std::vector<Stretch>& all) {
   return text;
 }
 
+/// Says " Only p2p ran at LOAD=64, LOAD=128: every run with host failed." of cases without a
+/// speed-up; empty where all have one.
+std::string lacks_text(const std::vector<const CaseSummary*>& along, std::size_t other) {
+  std::vector<std::pair<Lack, std::vector<std::string>>> lacks;
+  for (const CaseSummary* each : along) {
+    const Comparison& own = each->comparisons[other - 1];
+    if (own.has_speed_up()) continue;
+    const Lack lack = lacking_speed_up(*each, own);
+    if (lacks.empty() || lacks.back().first != lack) lacks.emplace_back(lack, 0);
+    lacks.back().second.push_back(each->definition().metric->at);
+  }
+  std::string text;
+  for (const auto& [lack, places] : lacks) {
+    text += fmt::format(" {} at {}: {}.", lack.what, first_named(places), lack.why);
+  }
+  return text;
+}
+
 /// Says "Speed-up by LOAD: 0.80x at 1, 1.01x at 8 (no difference shown), 1.30x at 64. The speed-up
 /// crosses 1x between LOAD=1 and LOAD=64." of a variant beside the first; empty without an axis.
 std::string axis_sentence(const std::vector<const CaseSummary*>& along, std::size_t other) {
@@ -136,20 +155,22 @@ std::string axis_sentence(const std::vector<const CaseSummary*>& along, std::siz
     const ProgramMetric& metric = *each->definition().metric;
     const Comparison& own = each->comparisons[other - 1];
     is_ordered = is_ordered && number_on_axis(metric);
-    parts.push_back(
-        fmt::format("{} at {}{}", own.has_speed_up() ? readable_ratio(*own.ratio).estimate : "none",
-                    value_on_axis(metric),
-                    own.has_speed_up() && !is_change(own.verdict) ? " (no difference shown)" : ""));
+    if (!own.has_speed_up()) continue;
+    parts.push_back(fmt::format("{} at {}{}", readable_ratio(*own.ratio).estimate,
+                                value_on_axis(metric),
+                                is_change(own.verdict) ? "" : " (no difference shown)"));
   }
+  if (parts.empty()) return {};  // the sentence before this one says why
   const std::string beside =
       along.front()->arms() == 2
           ? ""
           : fmt::format(" beside {}", along.front()->comparisons[other - 1].other->variant);
-  return fmt::format(
-      "Speed-up{} by {}: {}.{}", beside, axis_of(*along.front()->definition().metric),
-      parts.size() > kMostNamed ? fmt::format("{} to {}", parts.front(), parts.back())
-                                : fmt::format("{}", fmt::join(parts, ", ")),
-      is_ordered ? turns_text(stretches_of(along, other)) : "");
+  const std::string named = parts.size() > kMostNamed
+                                ? fmt::format("{} to {}", parts.front(), parts.back())
+                                : fmt::format("{}", fmt::join(parts, ", "));
+  return fmt::format("Speed-up{} by {}: {}.{}{}", beside,
+                     axis_of(*along.front()->definition().metric), named, lacks_text(along, other),
+                     is_ordered ? turns_text(stretches_of(along, other)) : "");
 }
 
 /// Adds what a control of the run shows.

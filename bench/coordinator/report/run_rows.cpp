@@ -49,6 +49,7 @@ Text wrong_data_mark() { return Text::Run{"WRONG DATA", Text::Form::strong, Tone
 Text value_cell(const VariantSummary& variant, const std::string& measured) {
   if (variant.wrong_data) return wrong_data_mark();
   if (variant.result->time) return measured;
+  if (variant.ended.all > 0) return variant.ended.failed > 0 ? "failed" : "none";
   return variant.result->skipped ? "skipped" : "not measured";
 }
 

@@ -43,7 +43,8 @@ RunColumn label_column(Table::Column column);
 /// Adds columns that show this variant in every row.
 void add_of_variant(RunColumns& columns, std::size_t variant, const RunColumns& own);
 
-/// Shows what was measured, or what stands in its place: "WRONG DATA", "skipped", "not measured".
+/// Shows what was measured, or what stands in its place: "WRONG DATA", "skipped", "not measured";
+/// of a program's runs "failed", or "none" where they ended well without a number.
 Text value_cell(const VariantSummary& variant, const std::string& measured);
 
 /// Shows the time of one operation, or what a program's metric says.

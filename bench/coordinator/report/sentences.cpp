@@ -142,22 +142,15 @@ std::string no_number_text(const VariantSummary& first, const VariantSummary& ot
   return "neither gave one";
 }
 
-/// Says that all runs of one of the two variants failed and none of the other: "every run with host
-/// failed (2 runs); p2p ran well (1 run, time 20.1 ms)". Empty otherwise.
-std::string one_failed_text(const CaseSummary& each, const Comparison& comparison) {
-  const auto runs = [](std::size_t count) {
-    return counted(static_cast<std::int64_t>(count), "run", "runs");
-  };
+/// Finds the variant of which all runs failed, before the other one, of which none did; nulls where
+/// there is none.
+std::pair<const VariantSummary*, const VariantSummary*> failed_alone(const CaseSummary& each,
+                                                                     const Comparison& comparison) {
   const VariantSummary* const first = each.find(comparison.first->variant);
   const VariantSummary* const other = each.find(comparison.other->variant);
   for (const auto& [lost, good] : {std::pair(first, other), std::pair(other, first)}) {
     const bool is_lost = lost->ended.all > 0 && lost->ended.failed == lost->ended.all;
-    if (!is_lost || good->launches == 0 || good->ended.lost() > 0) continue;
-    const ProgramMetric& metric = *each.definition().metric;
-    return fmt::format("every run with {} failed ({}); {} ran well ({}, {} {})",
-                       lost->result->variant, runs(lost->ended.all), good->result->variant,
-                       runs(good->launches), metric.name,
-                       readable_value(metric, *good->result->time));
+    if (is_lost && good->launches > 0 && good->ended.lost() == 0) return {lost, good};
   }
   return {};
 }
@@ -167,8 +160,14 @@ std::string not_compared_sentence(const CaseSummary& each, const Comparison& com
   const std::string metric = metric_label(*each.definition().metric);
   const std::string& first = comparison.first->variant;
   const std::string& other = comparison.other->variant;
-  if (const std::string failed = one_failed_text(each, comparison); !failed.empty()) {
-    return fmt::format("No comparison: {}.", failed);
+  if (const auto [lost, good] = failed_alone(each, comparison); lost != nullptr) {
+    const auto runs = [](std::size_t count) {
+      return counted(static_cast<std::int64_t>(count), "run", "runs");
+    };
+    return fmt::format("No comparison: every run with {} failed ({}); {} ran well ({}, {} {}).",
+                       lost->result->variant, runs(lost->ended.all), good->result->variant,
+                       runs(good->launches), each.definition().metric->name,
+                       readable_value(*each.definition().metric, *good->result->time));
   }
   if (comparison.has(Reason::Kind::lost_runs)) {
     return fmt::format("No comparison of {} with {}: {}; these may be the slow ones.", first, other,
@@ -250,6 +249,20 @@ std::string row_name(const CaseSummary& each, std::size_t variant) {
     return each.result->variants[variant].variant;
   }
   return variant == 0 ? "Y" : "N";
+}
+
+Lack lacking_speed_up(const CaseSummary& each, const Comparison& comparison) {
+  constexpr const char* kNothing = "No comparison";
+  const VariantSummary& first = *each.find(comparison.first->variant);
+  const VariantSummary& other = *each.find(comparison.other->variant);
+  if (const auto [lost, good] = failed_alone(each, comparison); lost != nullptr) {
+    return {fmt::format("Only {} ran", good->result->variant),
+            fmt::format("every run with {} failed", lost->result->variant)};
+  }
+  if (first.launches + other.launches == 0) return {kNothing, "no run ended well"};
+  if (comparison.has(Reason::Kind::lost_runs)) return {kNothing, lost_runs_text(each, comparison)};
+  if (comparison.has(Reason::Kind::few_runs)) return {kNothing, "there are too few runs"};
+  return {kNothing, no_number_text(first, other)};
 }
 
 std::string remedy_sentence(const CaseSummary& each) {

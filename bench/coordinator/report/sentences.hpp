@@ -32,6 +32,14 @@ std::string remedy_sentence(const CaseSummary& each);
 /// the guide has it; "With NVLink, it is 1.29x as fast (95 % CI 1.28x to 1.30x over 6 runs each)."
 Text outcome_sentence(const CaseSummary& each, const Comparison& comparison);
 
+/// Why a program's case has no speed-up: "Only p2p ran" since "every run with host failed".
+struct Lack {
+  std::string what;
+  std::string why;
+  bool operator==(const Lack&) const = default;
+};
+Lack lacking_speed_up(const CaseSummary& each, const Comparison& comparison);
+
 /// Says that a control, as it should, is not shown to differ from the first variant in a metric at
 /// any value of the axis, or that it is, and what that means for other differences.
 std::string control_sentence(const std::vector<const CaseSummary*>& along, std::size_t control);

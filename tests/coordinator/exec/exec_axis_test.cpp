@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -21,6 +22,7 @@
 namespace linkgain::test {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -246,23 +248,56 @@ TEST(ExecAxis, IsShownByTablesPicturesAndFiles) {
   EXPECT_THAT(run_page(RunSummary(words)), HasSubstr("rate at LOAD=high"));
 }
 
+/// Gives rates of 130 beside 100 wherever `fails` says no.
+ExecOutcome outcome_where(const ExecOptions& options,
+                          const std::function<bool(const RunPlace&)>& fails) {
+  return execute_double(options, arms_plan(options), [&](const RunPlace& place) -> RunReport {
+    if (fails(place)) {
+      return {.place = place,
+              .failure = "exit status 1",
+              .last_lines = {"out of memory"},
+              .log = "runs/x.log"};
+    }
+    const double rate = (place.variant == 0 ? 130.0 : 100.0) * (1.0 + 0.001 * (place.round % 3));
+    return report_of(place, {{"time", one_value(1.0)}, {"rate", one_value(rate)}});
+  });
+}
+
 TEST(ExecAxis, LosesRunsOfAValueAlone) {
-  ExecOptions options = load_options();
-  const ExecOutcome outcome =
-      execute_double(options, arms_plan(options), [](const RunPlace& place) -> RunReport {
-        if (place.variant == 1 && place.value == 2) {
-          return {.place = place, .failure = "exit status 1", .log = "runs/x.log"};
-        }
-        const double rate =
-            (place.variant == 0 ? 130.0 : 100.0) * (1.0 + 0.001 * (place.round % 3));
-        return report_of(place, {{"time", one_value(1.0)}, {"rate", one_value(rate)}});
-      });
+  const ExecOutcome outcome = outcome_where(
+      load_options(), [](const RunPlace& place) { return place.variant == 1 && place.value == 2; });
   EXPECT_EQ(outcome.code, ExitCode::incomplete);
   EXPECT_EQ(std::ranges::count_if(
                 outcome.order,
                 [](const RunPlace& place) { return place.variant == 1 && place.value == 2; }),
             2);
-  EXPECT_THAT(answer_of_record(outcome.record), HasSubstr("1.30x at 8, none at 64"));
+  const RunSummary summary(outcome.record);
+  const std::string shown = screen(summary, "Details: linkgain report x", {.columns = 80});
+  EXPECT_THAT(shown, AllOf(HasSubstr("failed  0 of 2"), Not(HasSubstr("skipped"))));
+  const std::string page = run_page(summary);
+  EXPECT_THAT(page, Not(HasSubstr("status of the")));
+  const std::string asked = page.substr(page.find("Is anything wrong?"));
+  EXPECT_LT(asked.find("exit status 1"), asked.find("</section>"));
+}
+
+TEST(ExecAxis, SaysWhatHappenedWhereThereIsNoSpeedUp) {
+  Situations said;
+  const auto add = [&](const std::string& situation,
+                       const std::function<bool(const RunPlace&)>& fails) {
+    said.add(situation, answer_of_record(outcome_where(load_options(), fails).record));
+  };
+  add("the second fails at a value",
+      [](const RunPlace& place) { return place.variant == 1 && place.value == 2; });
+  add("it fails at two",
+      [](const RunPlace& place) { return place.variant == 1 && place.value != 0; });
+  add("the first fails at a value",
+      [](const RunPlace& place) { return place.variant == 0 && place.value == 0; });
+  add("both fail there", [](const RunPlace& place) { return place.value == 2; });
+  add("one run of it fails there", [](const RunPlace& place) {
+    return place.variant == 1 && place.value == 2 && place.round == 2;
+  });
+  add("the second fails everywhere", [](const RunPlace& place) { return place.variant == 1; });
+  said.expect_golden("axis_failures.txt");
 }
 
 /// Gives times by variant; rounds differ by 0.1 %.
