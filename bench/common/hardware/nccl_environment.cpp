@@ -197,8 +197,9 @@ std::string what_bypasses(std::string_view assignment) {
   if (reaches_nccl_alone(assignment)) {
     return fmt::format(
         "{} does not close what bypasses it: NVLink multicast (NCCL_NVLS_ENABLE=0), symmetric "
-        "windows (NCCL_WIN_ENABLE=0), a program's own copies and all-reduces "
-        "(vLLM: --disable-custom-all-reduce and VLLM_ALLREDUCE_USE_SYMM_MEM=0)",
+        "windows (NCCL_WIN_ENABLE=0), a program's own copies and all-reduces, fused ones included "
+        "(vLLM: --disable-custom-all-reduce, VLLM_ALLREDUCE_USE_SYMM_MEM=0 and "
+        "-cc.pass_config.fuse_allreduce_rms=False)",
         assignment.substr(0, assignment.find('=')));
   }
   return "no-p2p was bypassed, by managed memory or by a process that does not load the library "

@@ -141,6 +141,32 @@ void judge_forbidden(const ArmEvidence& arm, double most, std::vector<Warning>& 
   }
 }
 
+/// Says what lets the arm's engine take another path, or none: llama.cpp's own all-reduce copies to
+/// pinned host memory and back, whatever its variables say (ggml/src/ggml-cuda/allreduce.cu).
+std::string advice_for_engine(const ArmEvidence& arm) {
+  const std::set<std::string> said = engines_of(arm.runs);
+  const auto says = [&](std::string_view words) {
+    return std::ranges::any_of(
+        said, [words](const std::string& each) { return each.find(words) != each.npos; });
+  };
+  if (!says("llama.cpp: ")) {
+    return fmt::format(
+        "give the engine its own switch, as by --args "
+        "{}:--disable-custom-all-reduce, or compare with --variant no-p2p",
+        arm.variant);
+  }
+  if (engine_choice(arm.runs) == EngineChoice::copies) {
+    return "llama.cpp's copies take P2P where GGML_CUDA_P2P is set: set it in one variant alone";
+  }
+  const std::string_view let_nccl_sum =
+      says("NCCL did not start") ? "see in its log why NCCL did not start"
+      : says("several devices")  ? "NCCL needs a GPU for each device"
+                                 : "build llama.cpp with NCCL (-DGGML_CUDA_NCCL=ON)";
+  if (engine_choice(arm.runs) == EngineChoice::no_nccl) return std::string(let_nccl_sum);
+  return fmt::format("llama.cpp's own all-reduce goes through host memory with every variant: {}",
+                     let_nccl_sum);
+}
+
 /// Judges whether what takes P2P from an arm reaches who moves its data. Bytes over NVLink would
 /// have told.
 void judge_reach(const ArmEvidence& arm, std::vector<Warning>& warnings) {
@@ -164,8 +190,7 @@ void judge_reach(const ArmEvidence& arm, std::vector<Warning>& warnings) {
         {name_of(WarningCode::exec_no_change),
          fmt::format("{}: {} reaches NCCL alone, and not what moves the engine's data ({})",
                      arm.variant, variable, fmt::join(engines_of(arm.runs), "; ")),
-         "give the engine its own switch, as by --args host:--disable-custom-all-reduce, or "
-         "compare with --variant no-p2p"});
+         advice_for_engine(arm)});
   }
 }
 
