@@ -498,6 +498,11 @@ TEST_F(ExecBesideGpus, AVariantWithoutP2pThatUsedNvlinkIsAWrongPath) {
   EXPECT_THAT(warning_codes(), testing::IsSupersetOf({"exec-path", "exec-no-change"}));
   EXPECT_THAT(outcome.output, HasSubstr("WRONG PATH"));
   EXPECT_EQ(record().at("exit_code"), 5);
+  const auto said = [&](const Words& words) {
+    return with_status(0, run_linkgain(folder_, words)).output;
+  };
+  EXPECT_THAT(said({"list", "."}), HasSubstr("wrong path"));
+  EXPECT_THAT(said({"compare", "out", "out"}), HasSubstr("exec-path"));
 }
 
 TEST_F(ExecBesideGpus, OneRunOfSeveralOverNvlinkIsAWrongPath) {

@@ -121,6 +121,10 @@ void add_run(std::vector<Warning>& cautions, const RunComparison& comparison,
         warning_of(WarningCode::incomplete,
                    fmt::format("{} is not complete ({})", run.name, name_of(run.status))));
   }
+  for (const Warning& each : run.warnings) {
+    if (row_of(each).exit_code != ExitCode::wrong_path) continue;
+    cautions.push_back({each.code, fmt::format("in {} {}", run.name, each.text), each.advice});
+  }
   const std::vector<const CaseFigures*> compared = compared_figures(comparison, run);
   add_throttling(cautions, run, compared);
   std::vector<DisturbedCase> cases;

@@ -77,6 +77,8 @@ void add_result(const Record& record, ListedRun& run) {
   const Comparison* const comparison = answer.comparison();
   if (std::ranges::any_of(summary.cases, &CaseSummary::has_wrong_data)) {
     run.no_result = "wrong data";
+  } else if (has_warning(record, ExitCode::wrong_path)) {
+    run.no_result = "wrong path";
   } else if (comparison == nullptr) {
     run.no_result = record.status == RunStatus::unfinished ? "no ratio yet" : reason_of(record);
   } else if (!is_change(comparison->verdict)) {

@@ -6,13 +6,17 @@
 
 #include "compared_runs.hpp"
 #include "comparison_parts.hpp"
+#include "linkgain/record/warning.hpp"
 #include "support/golden.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
@@ -73,6 +77,17 @@ TEST(ComparisonCautions, AreNotOfCasesThatOneRunLacks) {
   own.health.samples = own.health.unhealthy_samples = 3;
   EXPECT_THAT(codes(on_path("a", Path::unknown), more), IsEmpty());
   EXPECT_THAT(codes(more, more), Contains("level-change"));
+}
+
+TEST(ComparisonCautions, AreOfEveryPathThatARunCallsWrong) {
+  RunFigures astray = run_of("b", around(kLarge, 1.0));
+  for (const WarningCode code : {WarningCode::exec_path, WarningCode::wrong_path}) {
+    astray.warnings = {warning_of(code, "2 GB over NVLink")};
+    const std::vector<Warning> said =
+        cautions_of(compare_runs(on_path("a", Path::unknown), astray, {}));
+    EXPECT_THAT(said, ElementsAre(AllOf(Field(&Warning::code, name_of(code)),
+                                        Field(&Warning::text, "in b 2 GB over NVLink"))));
+  }
 }
 
 TEST(ComparisonCautions, SayWhatElseMayExplainADifference) {
