@@ -325,7 +325,8 @@ void Rounds::warn_at_once(const Warning& warning) {
 }
 
 void Rounds::note_warning(const Warning& warning) {
-  observer_.note(fmt::format("{}: {}", warning.text, warning.advice));
+  const std::string_view before_advice = warning.advice.empty() ? "" : ": ";
+  observer_.note(fmt::format("{}{}{}", warning.text, before_advice, warning.advice));
 }
 
 /// Warns of rates that count as times, at once: an answer the wrong way round would come too late.

@@ -178,6 +178,10 @@ std::vector<std::string_view> preset_names() {
 ExecOptions with_preset(ExecOptions options) {
   if (options.preset.empty()) return options;
   const Preset& preset = preset_of(options.preset.front());
+  if (options.preset.size() < 2) {
+    throw UsageError(fmt::format("--preset {} has no MODEL", preset.engine),
+                     fmt::format("name the model to serve: --preset {} MODEL", preset.engine));
+  }
   const std::string& model = options.preset.back();
   if (options.command.empty()) options.command = {std::string(kOwnLine)};
   options.command =

@@ -344,7 +344,7 @@ Document report_head(const Record& record) {
   const std::string wall =
       record.wall_seconds ? fmt::format(", in {:.1f} s of wall time", *record.wall_seconds) : "";
   Document document;
-  document.title(program ? "linkgain exec: " + shown_command(program->command)
+  document.title(program ? "linkgain exec: " + measured_command(record)
                          : fmt::format("linkgain: {}{}", ranks, backend));
   document.paragraph(fmt::format(
       "Measured on {}{} at {}{}: {}.", machine.host.empty() ? "an unnamed host" : machine.host,
@@ -491,6 +491,8 @@ Document repeat_section(const Record& record) {
   if (!settings.argv.empty()) document.code(repetition(record) + "\n");
   add_item(document, "Label", settings.label);
   if (const std::optional<ProgramPlan>& program = settings.program) {
+    const std::string command = shown_command(program->command);
+    if (command != measured_command(record)) document.item(Text("Command: ") + code(command));
     for (const std::string& metric : program->metrics) add_item(document, "Metric", metric);
     add_item(document, "Rounds", std::to_string(settings.launches));
     add_item(document, "Warm-up runs of each variant", std::to_string(program->warm_up));

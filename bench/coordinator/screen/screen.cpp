@@ -102,10 +102,6 @@ std::string machine_line(const RunSummary& summary, const std::string& host,
   return with_end(text, fmt::format("{}, {}", summary.launches.text(), end), style);
 }
 
-std::string command_line(const Record& record) {
-  return shown_command(record.settings.program->command);
-}
-
 /// Says nothing where a larger size has what the row shows, or none was asked for, or of a latency,
 /// which is shown by its smallest.
 std::string larger_sizes(const RunSummary& summary, const AnswerRow& row) {
@@ -176,7 +172,7 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
                       const std::string& footer, const ScreenStyle& style, std::size_t told) {
   const bool is_program = summary.is_of_program();
   std::string text = machine_line(summary, summary.record.machine.host + ", ", style);
-  if (is_program) text += cut(command_line(summary.record), style.columns, style) + "\n";
+  if (is_program) text += cut(measured_command(summary.record), style.columns, style) + "\n";
   std::string plot;
   std::vector<std::string> notes;
   if (answer.main() != nullptr) {

@@ -57,6 +57,15 @@ std::string assignments(const Environment& environment) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
+std::string measured_command(const Record& record) {
+  const std::vector<std::string>& argv = record.settings.argv;
+  const auto preset = std::ranges::find(argv, "--preset");
+  const bool has_own_client = std::ranges::find(argv, "--") == argv.end();
+  return shown_command(has_own_client && argv.end() - preset > 2
+                           ? std::vector<std::string>(preset + 1, preset + 3)
+                           : record.settings.program->command);
+}
+
 std::string repetition(const Record& record) {
   const Settings& settings = record.settings;
   std::vector<std::string> words{"linkgain"};

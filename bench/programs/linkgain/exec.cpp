@@ -63,7 +63,7 @@ void declare_arms(CommandLine& line, ExecOptions& options) {
                      "Serve a model by an engine: server, client, metrics and variants, each of "
                      "which other options replace; {preset} in --server or behind -- is its own "
                      "line; vllm MODEL, sglang MODEL or llama.cpp FILE")
-          ->expected(2)
+          ->expected(1, 2)
           ->type_name("ENGINE MODEL");
   for (const std::string_view engine : preset_names()) line.words[preset].emplace_back(engine);
   add_variants(line, options.variants, "p2p, host, p2p-sys, net, no-p2p", {BackendKind::exec})

@@ -11,6 +11,10 @@ namespace linkgain {
 /// variables among it.
 std::string repetition(const Record& record);
 
+/// Names a program's run: "vllm Qwen/Qwen3-14B" of a preset with its own client, else by the
+/// command that ran, for a shell.
+std::string measured_command(const Record& record);
+
 /// Writes "NCCL_ALGO=Ring NCCL_PROTO='^LL'", for a shell.
 std::string assignments(const Environment& environment);
 

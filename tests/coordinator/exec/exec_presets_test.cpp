@@ -8,6 +8,7 @@
 #include "linkgain/exec/exec_settings.hpp"
 #include "linkgain/exec/presets.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/summary/repetition.hpp"
 #include "support/program.hpp"
 #include "support/situations.hpp"
 
@@ -190,6 +191,22 @@ TEST_F(ExecPresets, TakeTheirLoadFromTheAxis) {
                 plan();
               }),
               HasSubstr("{OTHER} stands nowhere"));
+}
+
+TEST(ExecPresetName, StandsForTheCommandUnlessItIsTheUsersOwn) {
+  Record record;
+  record.settings.program.emplace().command = {"sh", "-c", "exec vllm bench serve"};
+  record.settings.argv = {"linkgain", "exec", "--preset", "vllm", "M", "--rounds", "3"};
+  EXPECT_EQ(measured_command(record), "vllm M");
+  record.settings.argv.insert(record.settings.argv.end(), {"--", "ask"});
+  EXPECT_THAT(measured_command(record), HasSubstr("bench serve"));
+}
+
+TEST_F(ExecPresets, AskForTheModel) {
+  for (const std::string_view engine : preset_names()) {
+    options_.preset = {std::string(engine)};
+    EXPECT_THAT(refusal_of([&] { plan(); }), HasSubstr("has no MODEL"));
+  }
 }
 
 TEST_F(ExecPresets, NameTheEnginesThatThereAre) {
