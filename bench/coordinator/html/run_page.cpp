@@ -17,6 +17,7 @@
 #include "linkgain/summary/headroom_steps.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/text_lines.hpp"
+#include "linkgain/tuning/tuning_report.hpp"
 #include "run_pictures.hpp"
 
 namespace linkgain {
@@ -207,6 +208,7 @@ std::string run_page(const RunSummary& summary) {
   page.add("answer", "The answer", answer_html(summary));
   page.add("bound", "What NVLink could save at most", body_of(nvlink_bound(summary)));
   page.add("warnings", "Warnings", body_of(warnings_section(record)));
+  page.add("tuning", "Tuning", body_of(tuning_section(summary)));
   page.add("soak", "Over time", body_of(soak_section(summary)));
   page.add("sizes", "By size", sizes_html(summary, run));
   page.add("headroom", "Headroom, step by step", body_of(headroom_section(summary)));

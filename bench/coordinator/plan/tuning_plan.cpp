@@ -37,7 +37,7 @@ const std::vector<Candidate>& all_candidates() {
       {"max-ctas-16", collectives, {{"NCCL_MAX_CTAS", "16"}}},
       {"min-ctas-32", collectives, {{"NCCL_MIN_CTAS", "32"}}},
       {"ll128-ctas-32", collectives, {{"NCCL_PROTO", "LL128"}, {"NCCL_MIN_CTAS", "32"}}},
-      {"buffers-16M", collectives, {{"NCCL_BUFFSIZE", "16777216"}}},
+      {"buffers-8M", collectives, {{"NCCL_BUFFSIZE", "8388608"}}},
       {"thresholds", collectives, {{"NCCL_THREAD_THRESHOLDS", "4 4 32 8 4 32"}}},
       {"nvl-chunks-128K", messages, {{"NCCL_P2P_NVL_CHUNKSIZE", "131072"}}},
       {"nvl-chunks-2M", messages, {{"NCCL_P2P_NVL_CHUNKSIZE", "2097152"}}},

@@ -131,7 +131,7 @@ Record confirming_part(const Record& record) {
   keep_places(settings.variants, places);
   keep_places(settings.environment_in_force, places);
   keep_places(settings.software_in_force, places);
-  settings.launches = is_confirmed ? settings.race->confirming : confirming;
+  settings.launches = settings.race->confirming;
   for (CaseResult& result : part.cases) keep_variants(result, places);
   summarise(part);
   return part;

@@ -28,7 +28,10 @@ RecordedAnswer recorded_answer(const RunSummary& summary) {
   };
   RecordedAnswer result;
   result.sentence = answer_sentence(summary, answer);
-  for (const AnswerRow& row : answer.spoken) add(result.spoken, row);
+  // A race that confirmed nothing speaks of no row.
+  for (const AnswerRow& row : summary.tuning ? confirmed_rows(summary) : answer.spoken) {
+    add(result.spoken, row);
+  }
   for (const AnswerRow& row : answer.rows) add(result.rows, row);
   for (const CaseSummary* each : answer.headroom) {
     result.headroom.push_back(

@@ -162,7 +162,10 @@ class Run : private RunCosts {
                                           std::pair(RaceStage::confirming, race.confirming)}) {
       if (all_gave_up()) return;
       const std::vector<int> cases = field_.enter(record_, stage);
-      if (cases.empty()) return;
+      if (cases.empty()) return progress_.note("no candidate is left");
+      progress_.note(fmt::format("{} of {} candidates are left, in {}",
+                                 field_.variants().size() - 1, plan_.variants.size() - 1,
+                                 counted(std::ssize(cases), "case", "cases")));
       pace_.add_group(cases, launches);
       const int end = done + launches;
       const int at_once = std::max<int>(1, jobs / static_cast<int>(field_.variants().size()));
