@@ -89,16 +89,24 @@ std::string confirmed_sentence(const RunSummary& summary, const AnswerRow& row) 
                      interval_text(found), cost_text(summary, row));
 }
 
-/// Says what to do about the first setting: "Set NCCL_PROTO=LL128." or, where it also takes longer,
-/// where to set it.
-std::string advice_sentence(const RunSummary& summary, const AnswerRow& row) {
+/// Says what to do about the setting that gains most and takes longer at no size: "Set
+/// NCCL_PROTO=LL128." or, where each does, where to set the first.
+std::string advice_sentence(const RunSummary& summary, const std::vector<AnswerRow>& rows) {
+  const auto costs_nothing = [&](const AnswerRow& row) {
+    return most_contrary(summary, row).of == nullptr;
+  };
+  const auto free = std::ranges::find_if(rows, costs_nothing);
+  const AnswerRow& row = free == rows.end() ? rows.front() : *free;
   const Variant& variant = variant_of(summary, row);
   const std::string what = variant.unset.empty()
                                ? "Set " + assignments(variant.environment)
                                : fmt::format("Unset {}", fmt::join(variant.unset, ", "));
-  const bool costs = most_contrary(summary, row).of != nullptr;
+  const std::string_view where =
+      free == rows.end()                ? " where these sizes matter more than the others"
+      : row.other != rows.front().other ? ", which is not shown to take longer at any size"
+                                        : "";
   const bool by_file = !tuner_file(summary).empty();
-  return fmt::format("{}{}{}.", what, costs ? " where these sizes matter more than the others" : "",
+  return fmt::format("{}{}{}.", what, where,
                      by_file ? fmt::format("; {} chooses by size", kTunerFile) : "");
 }
 
@@ -192,7 +200,7 @@ std::vector<std::string> tuning_sentences(const RunSummary& summary) {
     if (!said.insert({summary.curve_with(row.of), row.other}).second) continue;
     sentences.push_back(confirmed_sentence(summary, row));
   }
-  sentences.push_back(advice_sentence(summary, rows.front()));
+  sentences.push_back(advice_sentence(summary, rows));
   return sentences;
 }
 
