@@ -79,7 +79,7 @@ std::vector<std::size_t> winners_of(const Field& field, const LaunchMeans& means
 
 std::vector<Confirmation> confirmations_of(const std::vector<std::size_t>& winners,
                                            const LaunchMeans& fresh) {
-  constexpr double kWrong = 0.05;
+  constexpr double kWrong = 0.01;
   const auto none = std::ranges::count(winners, std::size_t{0});
   const auto tests = static_cast<double>(std::max<std::ptrdiff_t>(1, std::ssize(winners) - none));
   ShiftQuantiles quantiles(1.0 - kWrong / tests / 2.0);

@@ -14,6 +14,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
+#include "linkgain/predict/prediction_report.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"

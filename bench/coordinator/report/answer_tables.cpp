@@ -9,6 +9,7 @@
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/predict/prediction.hpp"
+#include "linkgain/predict/prediction_report.hpp"
 #include "linkgain/report/answer.hpp"
 #include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/number_format.hpp"

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "linkgain/predict/prediction.hpp"
 #include "linkgain/summary/answer_choice.hpp"
 #include "linkgain/tables/document.hpp"
 
@@ -54,12 +53,5 @@ Text wrong_data_mark();
 /// Says what nvlink_bound() shows, of the training that would gain most, else of the operation;
 /// empty where that is.
 std::string nvlink_bound_sentence(const RunSummary& summary);
-
-/// Predicts what a model of 8B parameters would gain without a speed of the user's; absent where no
-/// sums between a product and a norm were measured, or too few.
-std::optional<Prediction> model_prediction(const RunSummary& summary);
-
-/// Says it; an engine that computes more gains less.
-std::string model_sentence(const Prediction& prediction);
 
 }  // namespace linkgain

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "linkgain/predict/prediction.hpp"
+#include "linkgain/summary/run_summary.hpp"
 #include "linkgain/tables/document.hpp"
 
 namespace linkgain {
@@ -15,5 +17,12 @@ Document prediction_report(const Prediction& prediction);
 
 /// Writes the same for other programs; docs/predict.md has its members.
 std::string to_json(const Prediction& prediction);
+
+/// Predicts what a model of 8B parameters would gain without a speed of the user's; absent where no
+/// sums between a product and a norm were measured, or too few.
+std::optional<Prediction> model_prediction(const RunSummary& summary);
+
+/// Says it; an engine that computes more gains less.
+std::string model_sentence(const Prediction& prediction);
 
 }  // namespace linkgain

@@ -33,14 +33,14 @@ std::vector<std::size_t> winners_of(const Field& field, const LaunchMeans& means
 struct Confirmation {
   std::size_t variant = 0;  ///< 0: nothing is claimed, nor was tested
   Estimate ratio{};         ///< how many times longer the first variant takes
-  double confidence = 0.0;  ///< of that interval: together all of them hold at 95 %
+  double confidence = 0.0;  ///< of that interval: together all of them hold at 99 %
   /// The interval lies above 1, and the ratio is more than that by kFewPerCent or more.
   bool holds = false;
 };
 
 /// Tests each winner with launches that had no part in choosing it: one answer for each case. The
-/// intervals are Bonferroni's of as many tests as there are winners, so that in 19 of 20 races in
-/// which no candidate is faster nothing is claimed.
+/// intervals are Bonferroni's of as many tests as there are winners: of races in which no candidate
+/// is faster 1 % claim something.
 std::vector<Confirmation> confirmations_of(const std::vector<std::size_t>& winners,
                                            const LaunchMeans& fresh);
 

@@ -5,9 +5,8 @@
 #include <string>
 
 #include "linkgain/base/errors.hpp"
-#include "linkgain/predict/prediction.hpp"
+#include "linkgain/predict/prediction_report.hpp"
 #include "linkgain/tables/number_format.hpp"
-#include "sentences.hpp"
 
 namespace linkgain {
 namespace {
