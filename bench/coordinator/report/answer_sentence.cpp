@@ -531,13 +531,11 @@ std::string headroom_sentence(const Answer& answer) {
   const Case& definition = answer.spoken_headroom.front()->definition();
   Case operation = definition;
   operation.kernel = false;
-  const bool is_only_one = std::ranges::all_of(answer.headroom, [&](const CaseSummary* each) {
-    return curve_label(each->definition()) == curve_label(definition);
-  });
   const std::string_view who = is_copy(definition.operation) ? "the copy engine" : "NCCL";
-  std::string text = fmt::format("{}{} takes {}: that is the headroom.",
-                                 is_only_one ? "" : fmt::format("In {}, ", spoken_curve(operation)),
-                                 who, in_words(parts));
+  std::string text =
+      fmt::format("{}{} takes {}: that is the headroom.",
+                  answer.has_other_headroom ? fmt::format("In {}, ", spoken_curve(operation)) : "",
+                  who, in_words(parts));
   text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
   if (slower.empty()) return text;
   return fmt::format("{} At {} the kernel is slower.", text, in_words(slower));

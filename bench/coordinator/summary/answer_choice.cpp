@@ -167,7 +167,8 @@ class RowChoice {
     for (std::size_t i = 1; i < variants; ++i) others_.push_back(i);
     if (others_.empty()) others_.push_back(0);
     has_more_than_decoder_ = std::ranges::any_of(summary.cases, [](const CaseSummary& each) {
-      return !has_hidden(each.definition().operation);
+      const OperationKind operation = each.definition().operation;
+      return !has_hidden(operation) && !is_copy(operation);
     });
     for (const OperationKind operation : kQuestions) add_curves_of(operation, Rank::question);
     for (const CaseGroup& group : summary.groups) {
@@ -178,7 +179,7 @@ class RowChoice {
   }
 
   Answer take(std::size_t most_rows) {
-    Answer answer{.spoken_headroom = spoken_headroom_};
+    Answer answer{.spoken_headroom = spoken_headroom_, .has_other_headroom = has_other_headroom_};
     speak_of_most(answer);
     for (std::size_t i = 0; i < candidates_.size(); ++i) candidates_[i].place = i;
     std::ranges::stable_sort(candidates_, {}, [&](const Candidate& each) {
@@ -262,6 +263,7 @@ class RowChoice {
           "headroom of " + curve_label(curve.definition()), true);
     }
     if (is_first) spoken_headroom_ = cases;
+    has_other_headroom_ = has_other_headroom_ || (!is_first && !cases.empty());
   }
 
   void add_trainings() {
@@ -406,8 +408,10 @@ class RowChoice {
   std::vector<std::size_t> others_;  ///< places of the later variants; 0 alone where there are none
   std::vector<Candidate> candidates_;
   std::vector<const CaseSummary*> spoken_headroom_;
+  bool has_other_headroom_ = false;
   std::set<OperationKind> seen_;
-  bool has_more_than_decoder_ = false;  ///< beside sums between a product and a norm
+  /// Beside sums between a product and a norm, and copies, which say what the link gives.
+  bool has_more_than_decoder_ = false;
 };
 
 }  // namespace

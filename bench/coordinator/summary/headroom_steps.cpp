@@ -49,7 +49,7 @@ Station floor_of(const Case& sum, const Station& latency, const Station& stores)
   const double bytes = bus_bandwidth_factor(sum.operation, sum.ranks) *
                        static_cast<double>(sum.size.value - smallest.size.value);
   const double share = bytes / static_cast<double>(stores.of.definition.size.value);
-  Station floor{.station = HeadroomStation::floor, .of = {sum, "floor", {}}};
+  Station floor{.station = HeadroomStation::floor, .of = {sum, latency.of.variant, {}}};
   for (std::size_t i = 0; i < latency.of.launches.size(); ++i) {
     const Seconds time{latency.of.launches[i].time.value +
                        share * stores.of.launches[i].time.value};
@@ -81,20 +81,25 @@ class Stations {
                    result->evidence ? result->evidence->plan.blocks : std::nullopt};
   }
 
-  std::optional<Station> best_setting(const Station& usual) const {
+  /// Gives the fastest of the variants that only set variables of NCCL and keep the path, if it is
+  /// shown to be faster than the station before.
+  std::optional<Station> faster(HeadroomStation station, const Case& definition,
+                                const Station& before) const {
     const std::vector<Variant>& variants = record_.settings.variants;
     std::vector<Station> tried;
-    for (std::size_t i = 1; i < variants.size(); ++i) {
+    for (std::size_t i = 0; i < variants.size(); ++i) {
       if (without_nccl(variants[i]) != without_nccl(variants.front())) continue;
-      auto station = find(HeadroomStation::setting, usual.of.definition, i);
+      auto one = find(station, definition, i);
       const bool keeps_path =
-          station && station->of.paths == usual.of.paths && usual.of.paths.front() != Path::unknown;
-      if (keeps_path) tried.push_back(*std::move(station));
+          one && one->of.paths == before.of.paths && before.of.paths.front() != Path::unknown;
+      const bool is_before =
+          one && one->of.definition == before.of.definition && one->of.variant == before.of.variant;
+      if (keeps_path && !is_before) tried.push_back(*std::move(one));
     }
     constexpr double kChance = 0.025;
     const double of_each = kChance / static_cast<double>(std::max<std::size_t>(1, tried.size()));
     std::erase_if(tried, [&](const Station& each) {
-      const std::optional<LaunchShift> shift = shift_between(usual.mean(), each.mean());
+      const std::optional<LaunchShift> shift = shift_between(before.mean(), each.mean());
       return !shift || chance_below(*shift, 0.0) > of_each;
     });
     return least(std::move(tried), [](const Station& each) { return each.mean().time.value; });
@@ -168,7 +173,7 @@ std::optional<HeadroomRow> row_of(std::vector<Station> stations, std::optional<S
     const LaunchMean mean = own.mean();
     HeadroomStep& step = row.steps.emplace_back();
     step.station = own.station;
-    if (own.station == HeadroomStation::setting) step.variant = own.of.variant;
+    if (own.of.variant != stations.front().of.variant) step.variant = own.of.variant;
     step.time = mean.time;
     if (own.station != HeadroomStation::floor) step.blocks = own.blocks;
     if (i > 0) step.factor = ratio_between(mean, stations[i - 1].mean());
@@ -203,11 +208,12 @@ std::vector<HeadroomCurve> headroom_curves(const RunSummary& summary) {
       Case kernel = sum->definition();
       kernel.kernel = true;
       std::vector<Station> stations{*nccl};
-      for (const auto& each :
-           {measured.best_setting(*nccl), measured.find(HeadroomStation::symmetric, symmetric),
-            measured.find(HeadroomStation::kernel, kernel)}) {
-        if (each) stations.push_back(*each);
-      }
+      const auto add = [&](std::optional<Station> station) {
+        if (station) stations.push_back(*std::move(station));
+      };
+      add(measured.faster(HeadroomStation::setting, sum->definition(), *nccl));
+      add(measured.faster(HeadroomStation::symmetric, symmetric, stations.back()));
+      add(measured.find(HeadroomStation::kernel, kernel));
       if (auto row = row_of(std::move(stations), latency, stores)) curve.rows.push_back(*row);
     }
     const bool says_more = std::ranges::any_of(

@@ -47,7 +47,7 @@ Table table_of(const HeadroomCurve& curve) {
       const HeadroomStep* step = step_of(row, each);
       const RatioText ratio = step ? readable_ratio(*step->factor) : RatioText{};
       const std::string variant =
-          step && each == setting ? fmt::format(" ({})", step->variant) : "";
+          step && !step->variant.empty() ? fmt::format(" ({})", step->variant) : "";
       append_cells(cells, {ratio.estimate + variant, ratio.interval()});
     }
     const RatioText whole = readable_ratio(row.whole);
@@ -87,10 +87,10 @@ Document headroom_section(const RunSummary& summary) {
   Document document;
   document.heading("Headroom, step by step");
   document.paragraph(fmt::format(
-      "What NCCL's time with {} is made of: its fastest setting, symmetric memory, linkgain's "
-      "kernel and a floor. Each factor is the time of the step before over that of its own, and "
-      "the whole is their product. A step has no factor where it was not measured, and a setting "
-      "where it is not shown to be faster.",
+      "What NCCL's time with {} is made of: its fastest setting, symmetric memory with its "
+      "fastest setting, linkgain's kernel and a floor. Each factor is the time of the step before "
+      "over that of its own, and the whole is their product. A step has no factor where it was "
+      "not measured, and a setting or symmetric memory where it is not shown to be faster.",
       summary.record.settings.variants.front().name));
   for (const HeadroomCurve& curve : curves) {
     document.heading(curve_label(curve.definition), 3);

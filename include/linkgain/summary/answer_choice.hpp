@@ -55,6 +55,7 @@ struct Answer {
   std::vector<const CaseSummary*> headroom{};
   /// Those of the first such curve, of which the sentence speaks.
   std::vector<const CaseSummary*> spoken_headroom{};
+  bool has_other_headroom = false;  ///< other curves have some, too
   /// What was measured and has no row, by name.
   std::vector<std::string> left_out{};
 

@@ -31,9 +31,10 @@ inline constexpr Bytes kLargestLatency{16 << 10};
 /// 2009), at the rate of stores. Both are of the same run, launch by launch.
 ///
 /// All times of a row are of the launches that all its stations have, so the factors' product is
-/// the whole; intervals are those of ratio_between(). A setting has its station where it is shown
-/// to be faster than the default, at 2.5 % over all settings: chosen by the times that it is then
-/// quoted with, so a close race flatters the winner.
+/// the whole; intervals are those of ratio_between(). A setting, and symmetric memory with any of
+/// the settings, has its station where it is shown to be faster than the station before, at 2.5 %
+/// over all settings: chosen by the times that it is then quoted with, so a close race flatters the
+/// winner.
 std::vector<HeadroomCurve> headroom_curves(const RunSummary& summary);
 
 /// Makes a section with a table for each curve, its floor, or which cases it lacks; empty where

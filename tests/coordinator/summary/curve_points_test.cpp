@@ -115,7 +115,7 @@ TEST(CurvePoints, LeaveOutWhatIsNotKnownToTwoPercent) {
 }
 
 TEST(CurveSteps, OfTheRecordsThatAreKept) {
-  EXPECT_THAT(steps_in("2xH200-kernels"), Contains(::testing::Pair("p2p", "2MiB")));
+  EXPECT_THAT(steps_in("2xH200-headroom"), Contains(::testing::Pair("p2p", "2MiB")));
   // A size sweep by fours skips over 2 MiB.
   EXPECT_THAT(steps_in("2xH200-default"), IsEmpty());
   // Records of one launch have no interval: their times may be off by as much as a step is.

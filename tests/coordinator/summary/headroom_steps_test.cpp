@@ -29,6 +29,7 @@ struct Truth {
   double nccl = 28e-6;
   double setting = 23e-6;
   double symmetric = 20e-6;
+  double symmetric_setting = 21e-6;
   double kernel = 10e-6;
   double latency = 1.5e-6;
   double gb_per_s = 350.0;
@@ -87,7 +88,8 @@ Record whole_run(Launches launches, const Truth& truth = {}) {
                           {sum_of(16, true), "p2p", launches.of(truth.latency)},
                           {sum_of(size, true), "p2p", launches.of(truth.kernel)},
                           copy(kMebibyte, 0.7),
-                          copy(256 * kMebibyte, 1.0)});
+                          copy(256 * kMebibyte, 1.0),
+                          {symmetric_sum(size), "ll128", launches.of(truth.symmetric_setting)}});
   record.settings.variants = {{"p2p", {}}, {"ll128", {{"NCCL_PROTO", "LL128"}}}};
   return record;
 }
@@ -143,8 +145,9 @@ TEST(HeadroomSteps, OfTheSmallestSumEndAtItself) {
 
 TEST(HeadroomSteps, SpanWhatIsNotThere) {
   Record record = whole_run(Launches{});
-  result_of(record, symmetric_sum(2 * kMebibyte)).variants[0].verification =
-      Verification{.checked = 8, .wrong = 1, .first_wrong = {}};
+  for (VariantResult& each : result_of(record, symmetric_sum(2 * kMebibyte)).variants) {
+    each.verification = Verification{.checked = 8, .wrong = 1, .first_wrong = {}};
+  }
   const HeadroomRow row = large_row(record);
   EXPECT_THAT(stations_of(row), ElementsAre(nccl, setting, kernel, floor));
   EXPECT_NEAR(row.steps[2].factor->value, 2.3, 0.05) << "from the setting to the kernel";
@@ -203,6 +206,21 @@ TEST(HeadroomSteps, HaveASettingThatKeepsThePathAndIsShownToBeFaster) {
   Truth as_fast;
   as_fast.setting = 0.995 * as_fast.nccl;
   EXPECT_FALSE(has_setting(whole_run(Launches{}, as_fast)));
+}
+
+/// Leaves a kernel no credit for what NCCL itself could gain.
+TEST(HeadroomSteps, HaveSymmetricMemoryWithItsFastestSettingOrNotAtAll) {
+  Truth faster;
+  faster.symmetric_setting = 15e-6;
+  const HeadroomRow row = large_row(whole_run(Launches{}, faster));
+  EXPECT_EQ(row.steps[2].station, symmetric);
+  EXPECT_EQ(row.steps[2].variant, "ll128");
+  EXPECT_NEAR(row.steps[2].factor->value, 23.0 / 15.0, 0.05);
+  EXPECT_EQ(row.steps[3].variant, "") << "the kernel is the first variant's";
+  Truth slower;
+  slower.symmetric = slower.symmetric_setting = 26e-6;
+  EXPECT_THAT(stations_of(large_row(whole_run(Launches{}, slower))),
+              ElementsAre(nccl, setting, kernel, floor));
 }
 
 /// Gives the kernel alone two more launches, in which it takes twice the time.
