@@ -270,7 +270,7 @@ TEST_F(ExecProgram, ThatIsKilledLeavesAJournalAndNothingElse) {
   EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 30.0)) << "left behind";
   EXPECT_EQ(read_text(folder_ / "ended"), "ended\n");
   const Outcome report = with_status(0, run_linkgain(folder_, {"report", "out"}));
-  EXPECT_THAT(report.output, HasSubstr("| Y   |"));
+  EXPECT_THAT(report.output, HasSubstr("| p2p "));
   EXPECT_THAT(report.output, HasSubstr("unfinished"));
 }
 
@@ -510,7 +510,7 @@ TEST_F(ExecBesideGpus, OneRunOfSeveralOverNvlinkIsAWrongPath) {
                                                     {"--rounds", "3", "--ci-width", "50%"}));
   EXPECT_THAT(warning_codes(), Contains("exec-path"));
   EXPECT_THAT(outcome.output, HasSubstr("up to 4 GB"));
-  EXPECT_THAT(outcome.output, HasSubstr("\n  P2P "));
+  EXPECT_THAT(outcome.output, HasSubstr("\n  Variant "));
 }
 
 TEST_F(ExecBesideGpus, ALevelThatForbidsP2pIsJudgedAsTheSwitchIs) {

@@ -335,6 +335,10 @@ TransportLines parse_transport_lines(std::string_view log) {
   return lines;
 }
 
+bool is_by_p2p(const NcclConnection& connection) {
+  return connection.transport.starts_with("P2P/") || connection.transport == kNvls;
+}
+
 TransportLines lines_of(const std::vector<NcclConnection>& connections) {
   TransportLines lines;
   for (const NcclConnection& each : connections) count_connection(lines, each);

@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
-#include "linkgain/base/text.hpp"
 #include "linkgain/statistics/statistics.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 
@@ -153,65 +151,11 @@ std::string readable_connections(const std::vector<NcclConnection>& connections)
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-namespace {
-
-/// Reads what the meanings of the table of engines' lines say (bench/coordinator/patterns).
-EngineChoice choice_of(std::string_view said) {
-  constexpr std::string_view kBy = "all-reduce by ";
-  const std::size_t begin = said.find(kBy);
-  if (begin != std::string_view::npos) {
-    const std::string_view by = said.substr(begin + kBy.size());
-    if (by.starts_with("copies")) return EngineChoice::copies;
-    const auto is_nccl = [](const std::string& each) { return each.find("NCCL") != each.npos; };
-    return std::ranges::all_of(split(by.substr(0, by.find(" because")), ','), is_nccl)
-               ? EngineChoice::nccl
-               : EngineChoice::own_kernels;
-  }
-  if (said.find("no all-reduce kernel of its own") != said.npos) return EngineChoice::nccl;
-  return said.find("without NCCL") == said.npos ? EngineChoice::unsaid : EngineChoice::no_nccl;
-}
-
-/// Tells whether counters show that nothing went from one GPU to another past the host: an NVLink
-/// joins all, and what it carried is set-up at most.
-bool is_still(std::span<const RunEvidence> runs, const Machine& machine) {
-  constexpr double kSetUp = 1 << 20;
-  return nvlink_bytes_in_a_run(runs).value_or(2 * kSetUp) <= kSetUp &&
-         same_for_used_pairs(machine, runs, joined_by_nvlink).value_or(false);
-}
-
-}  // namespace
-
-EngineChoice engine_choice(std::span<const RunEvidence> runs) {
-  EngineChoice choice = EngineChoice::none;
-  for (const std::string& said : engines_of(runs)) choice = std::max(choice, choice_of(said));
-  return choice;
-}
-
-bool bypasses_nccl(EngineChoice choice) { return choice >= EngineChoice::no_nccl; }
-
-Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine, double most) {
-  const double bytes = nvlink_bytes_in_a_run(runs).value_or(0.0);
-  const TransportLines lines = lines_of(connections_of(runs));
-  const EngineChoice choice = engine_choice(runs);
-  if (bytes > static_cast<double>(kNvlinkFloor)) {
-    const bool is_beside_nccl = lines.shm + lines.net > 0 && lines.p2p + lines.other == 0;
-    if (!is_beside_nccl) return Path::nvlink;
-    const bool is_all = choice == EngineChoice::own_kernels && bytes >= kAllOfTraffic * most;
-    return is_all ? Path::engine : Path::mixed;
-  }
-  const Path said = path_of(lines, same_for_used_pairs(machine, runs, joined_by_nvlink));
-  const bool is_without_p2p = said == Path::host_memory || said == Path::network;
-  if ((is_without_p2p || lines.kinds.empty()) && !is_still(runs, machine)) {
-    if (choice == EngineChoice::own_kernels) return Path::engine;
-    // What the library of no-p2p refused leaves copies the host's memory.
-    const bool is_refused =
-        std::ranges::any_of(runs, [](const RunEvidence& run) { return !run.refused.empty(); });
-    if (choice != EngineChoice::none && choice != EngineChoice::nccl && !is_refused) {
-      return Path::unknown;
-    }
-  }
-  const bool is_by_peers = said == Path::nvlink || (said == Path::unknown && lines.p2p > 0);
-  return is_by_peers ? Path::p2p : said;
+bool is_nvlink_parted(std::span<const RunEvidence> with, std::span<const RunEvidence> without) {
+  const auto floor = static_cast<double>(kNvlinkFloor);
+  const std::vector<double> others = nvlink_bytes_of(without, SharedGpus::count);
+  return nvlink_bytes_in_a_run(with).value_or(0.0) > floor && !others.empty() &&
+         std::ranges::max(others) <= floor;
 }
 
 }  // namespace linkgain

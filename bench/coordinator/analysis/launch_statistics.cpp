@@ -10,6 +10,7 @@
 
 #include "linkgain/analysis/judgement.hpp"
 #include "linkgain/analysis/path_validity.hpp"
+#include "linkgain/analysis/program_path.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/record/limits.hpp"

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "linkgain/analysis/program_path.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/record/evidence.hpp"
@@ -95,10 +96,11 @@ std::string share_text(const ArmEvidence& arm, double bytes, double most) {
   }
   const std::set<std::string> said = engines_of(arm.runs);
   const std::string engine = said.empty() ? "" : fmt::format(" ({})", fmt::join(said, "; "));
-  if (connections_of(arm.runs).empty() || logs_p2p(arm)) return engine;
+  if (connections_of(arm.runs).empty()) return engine;
+  const std::string log = fmt::format("; NCCL's log says {}", connections_text(arm));
+  if (logs_p2p(arm)) return log + engine;
   return fmt::format(
-      "; NCCL's log says {}: the program's own kernels or copies moved it{}{}",
-      connections_text(arm),
+      "{}: the program's own kernels or copies moved it{}{}", log,
       reaches_nccl_alone(arm.forbidding) ? ", which no variable of NCCL's reaches" : "", engine);
 }
 
@@ -107,12 +109,12 @@ std::string refused_text(const ArmEvidence& arm) {
   if (reaches_nccl_alone(arm.forbidding)) return {};
   std::set<std::string> refused;
   for (const RunEvidence& run : arm.runs) refused.insert(run.refused.begin(), run.refused.end());
-  return fmt::format("; the library refused {}",
-                     refused.empty() ? "nothing" : fmt::format("{}", fmt::join(refused, ", ")));
+  return refused.empty() ? "; the library's log names no refusal"
+                         : fmt::format("; the library refused {}", fmt::join(refused, ", "));
 }
 
 /// Judges an arm without P2P, beside the most that one with it moved. One run is enough: a median
-/// would hide that fewer than half of them took NVLink.
+/// would hide that fewer than half of them took NVLink; and so is one connection by P2P.
 void judge_forbidden(const ArmEvidence& arm, double most, std::vector<Warning>& warnings) {
   const auto wrong_runs = [&](SharedGpus shared) {
     std::vector<double> runs = nvlink_bytes_of(arm.runs, shared);
@@ -130,6 +132,11 @@ void judge_forbidden(const ArmEvidence& arm, double most, std::vector<Warning>& 
                                         ? "; others may have moved it: the driver did not show "
                                           "on which GPUs the command ran"
                                         : ""),
+                        what_bypasses(arm.forbidding)});
+  } else if (logs_p2p(arm) && has_p2p(arm.path)) {
+    warnings.push_back({name_of(WarningCode::exec_path),
+                        fmt::format("{}: {} is set, and yet NCCL's log says {}", arm.variant,
+                                    arm.forbidding, connections_text(arm)),
                         what_bypasses(arm.forbidding)});
   } else if (!all.empty()) {
     warnings.push_back(
@@ -168,24 +175,27 @@ std::string advice_for_engine(const ArmEvidence& arm) {
 }
 
 /// Judges whether what takes P2P from an arm reaches who moves its data. Bytes over NVLink would
-/// have told.
-void judge_reach(const ArmEvidence& arm, std::vector<Warning>& warnings) {
+/// have told, and where another arm moved some they tell that it does.
+void judge_reach(const ArmEvidence& arm, const std::vector<ArmEvidence>& arms,
+                 std::vector<Warning>& warnings) {
   if (!arm.p2p_off() || arm.runs.empty() || arm.path == Path::nvlink || arm.path == Path::mixed ||
-      is_use(nvlink_bytes_in_a_run(arm.runs).value_or(0.0))) {
+      is_use(nvlink_bytes_in_a_run(arm.runs).value_or(0.0)) ||
+      std::ranges::any_of(arms, [&](const ArmEvidence& with) {
+        return !with.p2p_off() && is_nvlink_parted(with.runs, arm.runs);
+      })) {
     return;
   }
   const std::string variable = arm.forbidding.substr(0, arm.forbidding.find('='));
   if (!reaches_nccl_alone(arm.forbidding)) {
-    if (std::ranges::any_of(arm.runs, [](const auto& run) { return !run.refused.empty(); })) return;
+    if (is_peer_access_refused(arm.runs)) return;
     warnings.push_back(
         {name_of(WarningCode::exec_no_change),
-         fmt::format("{}: the library of no-p2p refused nothing: the program asked for no P2P, or "
-                     "no process loaded the library",
+         fmt::format("{}: the log of no-p2p's library names no refusal of peer access: the program "
+                     "asked for none, did not load the library, or could not write the log",
                      arm.variant),
          "a process does not load it that is static, setuid or in a container; a program that asks "
          "for no P2P has nothing to lose"});
-  } else if (bypasses_nccl(engine_choice(arm.runs)) && arm.path != Path::host_memory &&
-             arm.path != Path::network) {
+  } else if (bypasses_nccl(engine_choice(arm.runs)) && !is_without_p2p(arm.path)) {
     warnings.push_back(
         {name_of(WarningCode::exec_no_change),
          fmt::format("{}: {} reaches NCCL alone, and not what moves the engine's data ({})",
@@ -213,25 +223,29 @@ std::string_view permission_text(const ArmEvidence& arm) {
                         : "P2P is allowed, but";
 }
 
-/// Judges by NCCL's log what counters of NVLink do not tell; returns whether that says it all. One
-/// connection by P2P is enough where P2P is off.
-bool judge_log(const ArmEvidence& arm, std::vector<Warning>& warnings) {
-  const std::string kinds = connections_text(arm);
-  if (arm.p2p_off()) {
-    if (arm.path == Path::nvlink || !logs_p2p(arm)) return false;
-    warnings.push_back(
-        warning_of(WarningCode::exec_path, fmt::format("{}: {} is set, and yet NCCL's log says {}",
-                                                       arm.variant, arm.forbidding, kinds)));
-    return true;
-  }
-  if (!is_known_by_log(arm)) return false;
-  if (arm.path != Path::pcie_p2p) {
+/// Says "host memory", "several paths": what NCCL took by its log.
+std::string_view taken_text(const ArmEvidence& arm) {
+  const Path path = path_of(lines_of(connections_of(arm.runs)), arm.is_joined);
+  if (path == Path::network) return "the network";
+  return path == Path::mixed ? "several paths" : readable_path(path);
+}
+
+/// Judges an arm that has P2P, by NCCL's log where that says what counters of NVLink do not.
+void judge_allowed(const ArmEvidence& arm, std::vector<Warning>& warnings) {
+  const std::optional<double> bytes = nvlink_bytes_in_a_run(arm.runs);
+  if (arm.path == Path::mixed || is_known_by_log(arm)) {
+    if (arm.path == Path::pcie_p2p) return;
     warnings.push_back(
         warning_of(WarningCode::exec_no_nvlink,
                    fmt::format("{}: {} NCCL took {} ({})", arm.variant, permission_text(arm),
-                               readable_path(arm.path), kinds)));
+                               taken_text(arm), connections_text(arm))));
+  } else if (bytes && !is_use(*bytes)) {
+    warnings.push_back(warning_of(
+        WarningCode::exec_no_nvlink,
+        fmt::format("{}: {} {} went over NVLink in a run{}", arm.variant, permission_text(arm),
+                    *bytes > 0.0 ? "only " + readable_traffic(*bytes) : "nothing",
+                    arm.is_refused ? "" : ": " + why_unused(arm))));
   }
-  return true;
 }
 
 void judge_path(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
@@ -240,17 +254,10 @@ void judge_path(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warn
     if (!arm.p2p_off()) most = std::max(most, nvlink_bytes_in_a_run(arm.runs).value_or(0.0));
   }
   for (const ArmEvidence& arm : arms) {
-    if (judge_log(arm, warnings)) continue;
-    const std::optional<double> bytes = nvlink_bytes_in_a_run(arm.runs);
-    if (!bytes) continue;
     if (arm.p2p_off()) {
       judge_forbidden(arm, most, warnings);
-    } else if (!is_use(*bytes)) {
-      warnings.push_back(warning_of(
-          WarningCode::exec_no_nvlink,
-          fmt::format("{}: {} {} went over NVLink in a run{}", arm.variant, permission_text(arm),
-                      *bytes > 0.0 ? "only " + readable_traffic(*bytes) : "nothing",
-                      arm.is_refused ? "" : ": " + why_unused(arm))));
+    } else {
+      judge_allowed(arm, warnings);
     }
   }
 }
@@ -275,12 +282,12 @@ std::optional<Warning> same_bytes_warning(const ArmEvidence& first, const ArmEvi
 void judge_change(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
   for (std::size_t i = 1; i < arms.size(); ++i) {
     const Path path = arms[i].path;
-    const bool is_by_host = path == Path::host_memory || path == Path::network;
-    if (arms[i].p2p_off() != arms.front().p2p_off() && is_by_host && arms.front().path == path) {
+    if (arms[i].p2p_off() != arms.front().p2p_off() && is_without_p2p(path) &&
+        arms.front().path == path) {
       warnings.push_back(warning_of(
           WarningCode::exec_no_change,
           fmt::format("{} and {} both took {} by NCCL's log ({}): the variant changed nothing",
-                      arms.front().variant, arms[i].variant, readable_path(path),
+                      arms.front().variant, arms[i].variant, taken_text(arms[i]),
                       connections_text(arms[i]))));
       continue;
     }
@@ -301,7 +308,9 @@ void judge_change(const std::vector<ArmEvidence>& arms, std::vector<Warning>& wa
 
 }  // namespace
 
-bool logs_p2p(const ArmEvidence& arm) { return lines_of(connections_of(arm.runs)).p2p > 0; }
+bool logs_p2p(const ArmEvidence& arm) {
+  return std::ranges::any_of(connections_of(arm.runs), is_by_p2p);
+}
 
 void judge_unseen(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
   std::map<std::pair<bool, std::string>, std::vector<std::string>> unseen;
@@ -340,7 +349,7 @@ void judge_unseen(const std::vector<ArmEvidence>& arms, std::vector<Warning>& wa
 
 void judge_program_paths(const std::vector<ArmEvidence>& arms, std::vector<Warning>& warnings) {
   judge_path(arms, warnings);
-  for (const ArmEvidence& arm : arms) judge_reach(arm, warnings);
+  for (const ArmEvidence& arm : arms) judge_reach(arm, arms, warnings);
   judge_change(arms, warnings);
 }
 

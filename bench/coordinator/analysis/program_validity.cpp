@@ -16,6 +16,7 @@
 
 #include "linkgain/analysis/judgement.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/analysis/program_path.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"

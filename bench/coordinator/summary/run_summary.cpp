@@ -9,6 +9,7 @@
 
 #include "linkgain/analysis/judgement.hpp"
 #include "linkgain/analysis/launch_statistics.hpp"
+#include "linkgain/analysis/program_path.hpp"
 #include "linkgain/analysis/variant_environment.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
@@ -35,20 +36,8 @@ bool differ_in_transport(const Variant& own, const Variant& other) {
          });
 }
 
-/// Tells whether what is to take P2P from a variant did not reach what moves the program's data, or
-/// may not have: the library of no-p2p where it refused nothing, a variable of NCCL's where an
-/// engine has means beside NCCL.
-bool may_have_p2p(const Record& record, const std::string& variant,
-                  const std::vector<RunEvidence>& runs) {
-  if (!reaches_nccl_alone(p2p_forbidden_by(record, variant))) {
-    return std::ranges::all_of(runs, [](const RunEvidence& run) { return run.refused.empty(); });
-  }
-  const EngineChoice choice = engine_choice(runs);
-  return bypasses_nccl(choice) ||
-         (choice == EngineChoice::unsaid && path_of_program(runs, record.machine) == Path::unknown);
-}
-
-/// Names what two variants of a program part by.
+/// Names what two variants of a program are known to part by, by counters of NVLink before all,
+/// then by their paths or by what the library of no-p2p refused.
 Contrast contrast_of_program(const Record& record) {
   const Variant& first = record.settings.variants[0];
   const Variant& other = record.settings.variants[1];
@@ -57,13 +46,16 @@ Contrast contrast_of_program(const Record& record) {
                                differ_in_transport(first, other) &&
                                differ_in_transport(other, first);
   if (!lacks_p2p_alone || refuses_p2p(record.machine)) return Contrast::variant;
+  const std::vector<RunEvidence> firsts = counted_runs(record, first.name);
   const std::vector<RunEvidence> others = counted_runs(record, other.name);
-  if (may_have_p2p(record, other.name, others)) return Contrast::variant;
-  const std::vector<double> without = nvlink_bytes_of(others, SharedGpus::count);
-  const bool parts =
-      path_of_program(counted_runs(record, first.name), record.machine) == Path::nvlink &&
-      !without.empty() && std::ranges::max(without) <= static_cast<double>(kNvlinkFloor);
-  return parts ? Contrast::nvlink : Contrast::p2p;
+  const Path path = path_of_program(firsts, record.machine);
+  const Path other_path = path_of_program(others, record.machine);
+  if (is_nvlink_parted(firsts, others)) {
+    return path == Path::nvlink ? Contrast::nvlink : Contrast::p2p;
+  }
+  const bool parts = has_p2p(path) && is_without_p2p(other_path);
+  const bool is_refused = is_peer_access_refused(others) && !has_p2p(other_path);
+  return parts || is_refused ? Contrast::p2p : Contrast::variant;
 }
 
 bool is_control(const Record& record, const VariantResult& result) {

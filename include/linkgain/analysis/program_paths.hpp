@@ -26,7 +26,7 @@ struct ArmEvidence {
   bool p2p_off() const { return !forbidding.empty(); }
 };
 
-/// Tells whether NCCL's log names a connection by P2P in any run.
+/// Tells whether NCCL's log names a connection by P2P, or NVLink multicast, in any run.
 bool logs_p2p(const ArmEvidence& arm);
 
 /// Warns of paths that are not those that variants ask for, by NVLink's counters and NCCL's log.

@@ -21,18 +21,19 @@ std::vector<ArmEvidence> arms_of(const Record& record, const std::optional<std::
 /// | --------------------- | -------------------------------------------------------------------- |
 /// | exec-path             | P2P is off, and yet in any run more than kNvlinkFloor and more than  |
 /// |                       | 0.1 % of what an arm with P2P moved went over NVLink, by GPUs on     |
-/// |                       | which nobody else was seen in that run; or NCCL's log says P2P       |
+/// |                       | which nobody else was seen in that run; or NCCL's log says P2P, NVLS |
 /// | exec-no-change        | P2P is off in one of two arms, and both moved more than the floor    |
 /// |                       | (without P2P in every run) and the same: they differ by no more than |
 /// |                       | the largest deviation of a run from its arm's median (at most half   |
 /// |                       | of the larger) or 1 % of it; or both took one path by NCCL's log,    |
 /// |                       | host memory or network; or what is to take P2P from an arm that is   |
 /// |                       | not seen over NVLink does not reach it: a variable of NCCL's an      |
-/// |                       | engine that bypasses_nccl(), no-p2p's library that refused nothing   |
+/// |                       | engine that bypasses_nccl(), no-p2p's library that is not known to   |
+/// |                       | have refused peer access                                             |
 /// | exec-same-bytes       | P2P is allowed in both, one is_like_first, and both moved more than  |
 /// |                       | the floor and the same: no fault, variants need not choose a path    |
 /// | exec-no-nvlink        | P2P is allowed and the floor was not reached, nor does NCCL's log    |
-/// |                       | say PCIe P2P; or it says anything else                               |
+/// |                       | say PCIe P2P; or it says anything else, or several paths             |
 /// | exec-unseen           | NVLink traffic of an arm was not measured, on one of its GPUs or     |
 /// |                       | all, or no NVLink joins its GPUs, and NCCL's log does not say which  |
 /// |                       | path it took                                                         |

@@ -39,6 +39,9 @@ struct TransportLines {
 /// adapter's name stands for its number, "NET/IB/mlx5_0:1", where the log has it.
 TransportLines parse_transport_lines(std::string_view log);
 
+/// Tells whether GPUs reach each other's memory by it: P2P/…, or NVLink multicast.
+bool is_by_p2p(const NcclConnection& connection);
+
 /// Returns lines of these connections, as if there had been one of each.
 TransportLines lines_of(const std::vector<NcclConnection>& connections);
 

@@ -50,21 +50,6 @@ std::vector<NcclConnection> connections_of(std::span<const RunEvidence> runs);
 /// Lists what engines said of their all-reduce in any of the runs, each once.
 std::set<std::string> engines_of(std::span<const RunEvidence> runs);
 
-/// What engines say of who moves their data. Where they say several things the last of these
-/// counts.
-enum class EngineChoice {
-  none,         ///< no engine spoke
-  unsaid,       ///< one did, and not of what it has beside NCCL
-  nccl,         ///< NCCL alone
-  no_nccl,      ///< it has no NCCL
-  own_kernels,  ///< all-reduce kernels of its own, of which NCCL's log knows nothing
-  copies,       ///< copies of its own
-};
-EngineChoice engine_choice(std::span<const RunEvidence> runs);
-
-/// Tells whether what moves the data is none of NCCL's, so that no variable of NCCL's reaches it.
-bool bypasses_nccl(EngineChoice choice);
-
 /// Lists what NCCL's log said of algorithms in any of the runs, each once.
 std::set<std::string> algorithms_of(std::span<const RunEvidence> runs);
 
@@ -72,15 +57,8 @@ std::set<std::string> algorithms_of(std::span<const RunEvidence> runs);
 /// (1-2, 2->3)".
 std::string readable_connections(const std::vector<NcclConnection>& connections);
 
-/// A variant whose runs moved this share of what another one did over NVLink moved all of it.
-inline constexpr double kAllOfTraffic = 0.9;
-
-/// Gives NVLink where the median run used it by the counters. Where NCCL's log has no P2P beside,
-/// an engine's own kernels moved that, by its word and kAllOfTraffic of `most`, else it is mixed.
-/// Without such use it gives what NCCL's connections say. Of P2P these do not say over which link:
-/// that is PCIe where no NVLink joins its GPUs, else Path::p2p. That NCCL took none is no proof
-/// where an engine says more, or less, than that NCCL alone moves its data, unless counters of an
-/// NVLink between all its GPUs stood still: these data are its own kernels', or nothing is known.
-Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine, double most = 0.0);
+/// Tells whether runs `with` P2P moved data over NVLink and none of those `without` did, by its
+/// counters.
+bool is_nvlink_parted(std::span<const RunEvidence> with, std::span<const RunEvidence> without);
 
 }  // namespace linkgain

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linkgain/analysis/program_path.hpp"
 #include "linkgain/analysis/program_validity.hpp"
 #include "linkgain/telemetry/program_traffic.hpp"
 #include "support/situations.hpp"

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "linkgain/analysis/program_path.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/telemetry/program_traffic.hpp"
 #include "support/situations.hpp"
@@ -188,71 +189,33 @@ TEST(ProgramValidity, NcclsLogTellsWhereAVariantDidNotDoWhatItSays) {
   EXPECT_THAT(codes_of({some, host}), ElementsAre("exec-no-nvlink"));
 }
 
-TEST(ProgramValidity, NvlinksCountersStandAboveNcclsLog) {
-  ArmEvidence arm = arm_of("p2p", {kGigabyte});
-  arm.runs.front().connections = {{"SHM/direct/direct", 0, 1}};
-  EXPECT_EQ(path_of_program(arm.runs, {}), Path::mixed) << "the program's own copies";
-  EXPECT_THAT(codes_of({arm}), IsEmpty());
-  arm.runs.front().connections.push_back({"P2P/CUMEM", 1, 2});
-  EXPECT_EQ(path_of_program(arm.runs, {}), Path::nvlink);
-  EXPECT_EQ(path_of_program(arm_of("p2p", {0}).runs, {}), Path::unknown) << "nothing was said";
-  arm = arm_of("host", {std::nullopt});
-  arm.runs[0].connections = {{"SHM/direct/direct", 0, 1}};
-  arm.runs[0].engine_says = {"vLLM: all-reduce by PYNCCL"};
-  EXPECT_EQ(path_of_program(arm.runs, {}), Path::host_memory);
+TEST(ProgramValidity, NvlinkMulticastIsP2p) {
+  const ArmEvidence p2p = logged("p2p", "P2P/CUMEM", std::nullopt);
+  ArmEvidence host = logged("host", "NVLS", std::nullopt);
+  EXPECT_THAT(codes_of({p2p, host}), ElementsAre("exec-unseen", "exec-path"));
+  host.runs[0].connections.push_back({"SHM/direct/direct", 0, 1});
+  host.path = path_of_program(host.runs, {});
+  EXPECT_THAT(codes_of({p2p, host}), ElementsAre("exec-unseen", "exec-path"));
+  EXPECT_EQ(status_of({p2p, host}), ExitCode::wrong_path);
 }
 
-/// Gives the path of an arm whose NCCL logged this, by these bytes over NVLink, of `most`.
-Path path_beside(const std::vector<std::string>& says, std::optional<std::int64_t> bytes,
-                 std::optional<bool> nvlink, const std::string& kind = "SHM/direct/direct",
-                 double most = 0.0) {
-  ArmEvidence arm = arm_of("host", {bytes});
-  if (!kind.empty()) arm.runs[0].connections = {{kind, 0, 1}};
-  arm.runs[0].engine_says = says;
-  Machine machine;
-  machine.links = {{0, 1, std::nullopt, nvlink}};
-  return path_of_program(arm.runs, machine, most);
+TEST(ProgramValidity, NcclThatTookSeveralPathsIsNamedBesideNvlinksBytes) {
+  ArmEvidence some = arm_of("p2p", {kGigabyte});
+  some.runs[0].connections = {{"P2P/CUMEM", 0, 1}, {"SHM/direct/direct", 1, 2}};
+  some.path = path_of_program(some.runs, {});
+  EXPECT_EQ(some.path, Path::mixed);
+  EXPECT_THAT(codes_of({some, arm_of("host", {0})}), ElementsAre("exec-no-nvlink"));
 }
 
-TEST(ProgramValidity, WhatAnEngineSaysOfItselfStandsBesideNcclsLog) {
-  const std::string none = "vLLM: no all-reduce kernel of its own, because of 3 GPUs";
-  const std::string custom = "vLLM: all-reduce by CUSTOM, PYNCCL";
-  // Without NVLink its counters know nothing of P2P over PCIe, whatever they read.
-  for (const auto& [bytes, nvlink] :
-       {std::pair<std::optional<std::int64_t>, std::optional<bool>>{std::nullopt, std::nullopt},
-        {std::nullopt, false},
-        {0, false},
-        {0, std::nullopt},
-        {7'000'000, true}}) {
-    for (const std::string& said :
-         {custom, std::string("vLLM or SGLang: all-reduce by kernels of its own"),
-          std::string(
-              "llama.cpp: all-reduce by kernels of its own, because NCCL did not start: x")}) {
-      EXPECT_EQ(path_beside({"vLLM: NCCL 2.25.1", said}, bytes, nvlink), Path::engine) << said;
-    }
-    EXPECT_EQ(path_beside({"SGLang: NCCL 2.21.5"}, bytes, nvlink), Path::unknown);
-    EXPECT_EQ(path_beside({"XLA: copies of its own beside NCCL"}, bytes, nvlink), Path::unknown);
-    EXPECT_EQ(path_beside({"SGLang: NCCL 2.21.5", none}, bytes, nvlink), Path::host_memory);
-    EXPECT_EQ(path_beside({}, bytes, nvlink), Path::host_memory);
-  }
-  EXPECT_EQ(path_beside({custom}, 0, true), Path::host_memory) << "NVLink would have counted it";
-  EXPECT_EQ(path_beside({custom}, {}, false, "P2P/CUMEM"), Path::pcie_p2p);
-  const std::string own = "llama.cpp: built without NCCL, all-reduce by kernels of its own";
-  EXPECT_EQ(path_beside({own}, {}, false, ""), Path::engine);
-  EXPECT_EQ(path_beside({own, "llama.cpp: all-reduce by copies"}, {}, false, ""), Path::unknown);
-  ArmEvidence refused = logged("no-p2p", "SHM/direct/direct", false);
-  refused.runs[0].engine_says = {"SGLang: NCCL 2.21.5"};
-  refused.runs[0].refused = {"cuDeviceCanAccessPeer"};
-  EXPECT_EQ(path_of_program(refused.runs, {}), Path::host_memory) << "the library closed the rest";
-}
-
-TEST(ProgramValidity, AllThatNvlinkCarriedBesideNcclIsTheEnginesPartOfItIsMixed) {
-  const std::vector<std::string> custom{"vLLM: all-reduce by CUSTOM, PYNCCL"};
-  const double all = 2.0 * kGigabyte;  // of two GPUs
-  EXPECT_EQ(path_beside(custom, kGigabyte, true, "SHM/direct/direct", all), Path::engine);
-  EXPECT_EQ(path_beside(custom, kGigabyte / 2, true, "SHM/direct/direct", all), Path::mixed);
-  EXPECT_EQ(path_beside({}, kGigabyte, true, "SHM/direct/direct", all), Path::mixed);
-  EXPECT_EQ(path_beside(custom, kGigabyte, true, "P2P/CUMEM", all), Path::nvlink);
+TEST(ProgramValidity, CountersDecideWhetherALibraryOrVariableReached) {
+  ArmEvidence off = arm_of("off", {0, 0});
+  off.forbidding = "LD_PRELOAD=liblinkgain_no_p2p.so";
+  EXPECT_THAT(codes_of({arm_of("p2p", {kGigabyte}), off}), IsEmpty()) << "the log did not come";
+  EXPECT_THAT(codes_of({arm_of("p2p", {0}), off}), ElementsAre("exec-no-nvlink", "exec-no-change"));
+  off.runs[0].refused = off.runs[1].refused = {"cuDeviceGetAttribute"};
+  EXPECT_THAT(codes_of({arm_of("p2p", {0}), off}), ElementsAre("exec-no-nvlink", "exec-no-change"));
+  off.runs[0].refused = off.runs[1].refused = {"cuCtxEnablePeerAccess"};
+  EXPECT_THAT(codes_of({arm_of("p2p", {0}), off}), ElementsAre("exec-no-nvlink"));
 }
 
 TEST(ProgramValidity, ASwitchThatDoesNotReachWhatMovesTheDataIsNamed) {
@@ -281,6 +244,8 @@ TEST(ProgramValidity, BytesThatObeyNoVariableAreNamedByTheirShare) {
   host.runs.front().engine_says = {"vLLM: all-reduce by CUSTOM, PYNCCL"};
   text += text_beside(kGigabyte);
   host.forbidding = "LD_PRELOAD=liblinkgain_no_p2p.so";
+  text += text_beside(kGigabyte);
+  host.runs.front().connections.push_back({"NVLS"});
   text += text_beside(kGigabyte);
   expect_golden(text, "bytes_beside_a_variable.txt");
 }

@@ -1,0 +1,96 @@
+#include "linkgain/analysis/program_path.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "linkgain/base/text.hpp"
+#include "linkgain/telemetry/nccl_log.hpp"
+#include "linkgain/telemetry/program_traffic.hpp"
+
+namespace linkgain {
+namespace {
+
+/// Reads what the meanings of the table of engines' lines say (bench/coordinator/patterns).
+EngineChoice choice_of(std::string_view said) {
+  constexpr std::string_view kBy = "all-reduce by ";
+  const std::size_t begin = said.find(kBy);
+  if (begin != std::string_view::npos) {
+    const std::string_view by = said.substr(begin + kBy.size());
+    if (by.starts_with("copies")) return EngineChoice::copies;
+    const auto is_nccl = [](const std::string& each) { return each.find("NCCL") != each.npos; };
+    return std::ranges::all_of(split(by.substr(0, by.find(" because")), ','), is_nccl)
+               ? EngineChoice::nccl
+               : EngineChoice::own_kernels;
+  }
+  if (said.find("no all-reduce kernel of its own") != said.npos) return EngineChoice::nccl;
+  return said.find("without NCCL") == said.npos ? EngineChoice::unsaid : EngineChoice::no_nccl;
+}
+
+NvlinkUse nvlink_use(std::span<const RunEvidence> runs, std::optional<bool> is_joined,
+                     double most) {
+  constexpr double kSetUp = 1 << 20;
+  const std::optional<double> bytes = nvlink_bytes_in_a_run(runs);
+  if (!bytes) return NvlinkUse::unseen;
+  if (*bytes > static_cast<double>(kNvlinkFloor)) {
+    return *bytes >= kAllOfTraffic * most ? NvlinkUse::all : NvlinkUse::part;
+  }
+  return *bytes <= kSetUp && is_joined == true ? NvlinkUse::none : NvlinkUse::unseen;
+}
+
+}  // namespace
+
+EngineChoice engine_choice(std::span<const RunEvidence> runs) {
+  EngineChoice choice = EngineChoice::none;
+  for (const std::string& said : engines_of(runs)) choice = std::max(choice, choice_of(said));
+  return choice;
+}
+
+bool bypasses_nccl(EngineChoice choice) { return choice >= EngineChoice::no_nccl; }
+
+bool is_peer_access_refused(std::span<const RunEvidence> runs) {
+  return !runs.empty() && std::ranges::all_of(runs, [](const RunEvidence& run) {
+    return std::ranges::any_of(
+        run.refused, [](const std::string& name) { return name != "cuDeviceGetAttribute"; });
+  });
+}
+
+bool has_p2p(Path path) {
+  return path == Path::nvlink || path == Path::pcie_p2p || path == Path::p2p || path == Path::mixed;
+}
+
+bool is_without_p2p(Path path) { return path == Path::host_memory || path == Path::network; }
+
+Path path_by(const PathClues& clues) {
+  std::vector<NcclConnection> connections = clues.connections;
+  if (clues.nvlink == NvlinkUse::none) std::erase_if(connections, is_by_p2p);
+  const Path said = path_of(lines_of(connections), clues.is_joined);
+  if (said == Path::mixed) return Path::mixed;
+  const bool has_own_kernels = clues.engine == EngineChoice::own_kernels;
+  if (clues.nvlink == NvlinkUse::part || clues.nvlink == NvlinkUse::all) {
+    if (!is_without_p2p(said)) return Path::nvlink;
+    return has_own_kernels && clues.nvlink == NvlinkUse::all ? Path::engine : Path::mixed;
+  }
+  if (std::ranges::any_of(connections, is_by_p2p)) {
+    return said == Path::pcie_p2p ? Path::pcie_p2p : Path::p2p;
+  }
+  if (clues.nvlink != NvlinkUse::none && (is_without_p2p(said) || connections.empty())) {
+    if (has_own_kernels) return Path::engine;
+    const bool is_nccl_alone =
+        clues.engine == EngineChoice::none || clues.engine == EngineChoice::nccl;
+    if (!is_nccl_alone && !clues.is_peer_access_refused) return Path::unknown;
+  }
+  return said;
+}
+
+Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine, double most) {
+  const std::optional<bool> is_joined = same_for_used_pairs(machine, runs, joined_by_nvlink);
+  return path_by({.nvlink = nvlink_use(runs, is_joined, most),
+                  .connections = connections_of(runs),
+                  .engine = engine_choice(runs),
+                  .is_peer_access_refused = is_peer_access_refused(runs),
+                  .is_joined = is_joined});
+}
+
+}  // namespace linkgain

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "linkgain/hardware/machine.hpp"
+#include "linkgain/record/evidence.hpp"
+
+/// Which path a program's data took, as far as its runs show. All functions take the runs of one
+/// variant that count.
+namespace linkgain {
+
+/// What engines say of who moves their data. Where they say several things the last of these
+/// counts.
+enum class EngineChoice {
+  none,         ///< no engine spoke
+  unsaid,       ///< one did, and not of what it has beside NCCL
+  nccl,         ///< NCCL alone
+  no_nccl,      ///< it has no NCCL
+  own_kernels,  ///< all-reduce kernels of its own, of which NCCL's log knows nothing
+  copies,       ///< copies of its own
+};
+EngineChoice engine_choice(std::span<const RunEvidence> runs);
+
+/// Tells whether what moves the data is none of NCCL's, so that no variable of NCCL's reaches it.
+bool bypasses_nccl(EngineChoice choice);
+
+/// Tells whether the library of no-p2p refused peer access in each run. That NVLink multicast was
+/// denied is not enough: a program asks for it that copies otherwise.
+bool is_peer_access_refused(std::span<const RunEvidence> runs);
+
+/// What NVLink's counters say of the median run.
+enum class NvlinkUse {
+  unseen,  ///< no use; but no GPU has them, or P2P may go past them, as no NVLink joins its GPUs
+  none,    ///< next to nothing, though an NVLink joins all its GPUs: nothing went by P2P
+  part,    ///< more than kNvlinkFloor, and less than what another variant moved
+  all,     ///< more than kNvlinkFloor, and at least kAllOfTraffic of what any variant moved
+};
+
+/// A variant whose runs moved this share of what another one did over NVLink moved all of it.
+inline constexpr double kAllOfTraffic = 0.9;
+
+/// All that the path is decided by.
+struct PathClues {
+  NvlinkUse nvlink = NvlinkUse::unseen;
+  std::vector<NcclConnection> connections{};
+  EngineChoice engine = EngineChoice::none;
+  bool is_peer_access_refused = false;
+  std::optional<bool> is_joined{};  ///< by NVLink: all its GPUs, or none; absent: not known
+};
+
+/// Decides by the first that holds; docs/exec.md has it as a table. NCCL's log names paths by
+/// P2P (P2P/…, NVLS), through host memory and over the network. Connections by P2P do not count
+/// with NvlinkUse::none: NCCL makes more than its calls use.
+///
+/// - mixed: the log names several; or NVLink was used, and the log names others alone, but:
+/// - engine: all went over NVLink so, and an engine says that kernels of its own move its data;
+/// - nvlink: NVLink was used;
+/// - p2p, or pcie_p2p where no NVLink joins its GPUs: the log names P2P;
+/// - host_memory, network: the log names that, and NVLink stood still;
+/// - engine: an engine says that kernels of its own move its data;
+/// - host_memory, network: the log names that, and nothing else is known to move data: engines
+///   are silent or speak of NCCL alone, or peer access was refused;
+/// - unknown: else.
+Path path_by(const PathClues& clues);
+
+/// Tells whether data took P2P on this path, or some of them.
+bool has_p2p(Path path);
+
+/// Tells whether data took host memory or the network, and nothing else.
+bool is_without_p2p(Path path);
+
+/// Gives path_by() what the runs show. `most`: bytes over NVLink in the median run of the variant
+/// that moved most.
+Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine, double most = 0.0);
+
+}  // namespace linkgain
