@@ -151,6 +151,20 @@ TEST_F(DoctorProve, AStepThatEndsTheMachineIsNamedByTheNextStart) {
   EXPECT_EQ(findings.at(1)["verdict"], "ok");
 }
 
+TEST_F(DoctorProve, AStepInWhichItIsKilledIsNamedByTheNextStart) {
+  Program killed(request({{"loads", "touch '" + path("begun").string() + "'; sleep 60"}}));
+  ASSERT_TRUE(comes_true([&] { return std::filesystem::exists(path("begun")); }, 60.0));
+  killed.signal(SIGKILL);
+  killed.finish(30.0);
+  ProgramRequest without = request({});
+  without.arguments.back() = "p2p";
+  with_status(2, run_program(without));
+  const Json findings = Json::parse(run_program(request({})).output)["findings"];
+  EXPECT_THAT(std::string(findings.at(0)["value"]), HasSubstr("step loads"));
+  const Json again = Json::parse(run_program(request({})).output)["findings"];
+  EXPECT_EQ(again.at(0)["verdict"], "ok") << "one has ended since";
+}
+
 TEST_F(DoctorProve, AStepThatCannotBeNotedIsToldBeforeItStarts) {
   std::ofstream(path(".local")) << "is no folder";
   const std::string errors = path("errors").string();

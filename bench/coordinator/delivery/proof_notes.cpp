@@ -66,7 +66,7 @@ struct Note {
 /// Tells whether the note's proof is over. That of another container is not known to be.
 bool is_left(const Note& note) {
   if (note.boot != boot()) return true;
-  return note.space == process_space() && ::kill(note.process, 0) != 0;
+  return note.space == process_space() && ::kill(note.process, 0) != 0 && errno == ESRCH;
 }
 
 std::optional<Note> note_of(const fs::path& file) {
@@ -140,8 +140,8 @@ std::string ProofNotes::left() const {
     std::string text = read_regular_file(note.file).value_or("");
     text.erase(std::ranges::find(text, '\n'), text.end());
     all.push_back(fmt::format(
-        "{} in {}", note.boot == boot() ? "an earlier proof was ended" : "the machine went down",
-        text.empty() ? "a step that is not known" : text));
+        "an earlier proof did not end its {}{}", text.empty() ? "step, which is not known" : text,
+        note.boot == boot() ? "" : ", and the machine has started again since"));
   }
   return fmt::format("{}", fmt::join(all, "; "));
 }

@@ -20,8 +20,10 @@ std::string with_blanks(std::string_view text) {
   return line;
 }
 
+/// Makes one line in which nothing of others acts on the terminal.
 std::string shown(std::string_view text, const ScreenStyle& style) {
-  return style.utf8 ? std::string(text) : in_ascii(std::string(text));
+  const std::string line = visible(one_line(text));
+  return style.utf8 ? line : in_ascii(line);
 }
 
 }  // namespace
@@ -99,12 +101,12 @@ std::string painted(const std::string& text, Tone tone, const ScreenStyle& style
 }
 
 std::string cut(const std::string& text, std::size_t columns, const ScreenStyle& style) {
-  return first_columns(shown(one_line(text), style), columns, style.utf8 ? "…" : "~");
+  return first_columns(shown(text, style), columns, style.utf8 ? "…" : "~");
 }
 
 std::string in_lines(std::string_view text, const ScreenStyle& style) {
   constexpr char kBound = '\x1f';
-  std::string bound = shown(one_line(text), style);
+  std::string bound = shown(text, style);
   for (std::size_t i = 1; i + 1 < bound.size(); ++i) {
     if (bound[i] == ' ' && std::isdigit(static_cast<unsigned char>(bound[i - 1])) != 0) {
       bound[i] = kBound;
@@ -126,7 +128,7 @@ std::string with_end(const std::string& text, const std::string& end, const Scre
   if (both > style.columns) {
     return cut(text, style.columns, style) + "\n" + cut(end, style.columns, style) + "\n";
   }
-  return text +
+  return visible(text) +
          std::string(std::min(style.columns, std::max(kUsualColumns, both)) - both + 2, ' ') + end +
          "\n";
 }

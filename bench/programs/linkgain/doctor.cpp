@@ -236,6 +236,13 @@ void declare(CommandLine& line, DoctorOptions& options) {
       line.deferred
           .add_list("--only", options.only, parse_check, "Checks, such as nvlink-links,p2p")
           ->type_name("CHECK,...");
+  line.deferred.then([&options] {
+    if (options.prove && !options.only.empty() &&
+        std::ranges::count(options.only, "p2p-delivery") == 0) {
+      throw UsageError("--prove finds p2p-delivery, which --only leaves out",
+                       "linkgain doctor --prove --only p2p-delivery");
+    }
+  });
   line.app.add_flag("--node", options.node,
                     "Only checks of the machine, none of what a run from here would find (cores, "
                     "variables, mpirun)");

@@ -23,8 +23,8 @@ class ProofNotes {
   /// else why it is not and where it would lie.
   std::string begin(const std::string& step);
 
-  /// Says what earlier proofs left that did not end, "the machine went down in step ..."; empty
-  /// where none did.
+  /// Says what earlier proofs left that did not end, "an earlier proof did not end its step ...",
+  /// and whether the machine has started again since, for whatever reason; empty where none did.
   std::string left() const;
 
   /// Forgets these: a proof has ended since.

@@ -62,24 +62,28 @@ TEST_F(ProofNotesOnDisk, ProofsOfOtherHostsAndContainersAreNotTakenForEnded) {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
   std::erase(boot, '-');
+  std::string space = std::filesystem::read_symlink("/proc/self/ns/pid").string();
+  std::erase_if(space, [](char c) { return c < '0' || c > '9'; });
   const std::filesystem::path container = state() / ("proving-" + boot + "-7-1999999999");
+  const std::filesystem::path first = state() / ("proving-" + boot + "-" + space + "-1");
   const std::filesystem::path host = state().parent_path() / "other-host" / "proving-0123abcd-7-1";
-  for (const std::filesystem::path& note : {container, host}) {
+  for (const std::filesystem::path& note : {container, first, host}) {
     std::filesystem::create_directories(note.parent_path());
     std::ofstream(note) << "step load between GPU0 and GPU1 at then\n";
   }
   const ProofNotes notes(environment_);
   EXPECT_EQ(notes.left(), "");
   notes.forget_left();
-  EXPECT_TRUE(std::filesystem::exists(container) && std::filesystem::exists(host));
+  EXPECT_TRUE(std::filesystem::exists(container) && std::filesystem::exists(first) &&
+              std::filesystem::exists(host));
 }
 
-TEST_F(ProofNotesOnDisk, ANoteOfAnotherBootSaysThatTheMachineWentDown) {
+TEST_F(ProofNotesOnDisk, ANoteOfAnotherBootSaysThatTheMachineHasStartedAgain) {
   std::filesystem::create_directories(state());
   std::ofstream(state() / "proving-0123abcd-7-1") << "step load between GPU0 and GPU1 at then\n";
   std::ofstream(state() / "proving-0123abcd-7-2");
   std::ofstream(state() / "proving-no-process") << "is no note\n";
-  expect_golden(ProofNotes(environment_).left() + "\n", "machine_went_down.txt");
+  expect_golden(ProofNotes(environment_).left() + "\n", "machine_started_again.txt");
 }
 
 TEST_F(ProofNotesOnDisk, WhatIsNotOnDiskIsToldWithThePlace) {

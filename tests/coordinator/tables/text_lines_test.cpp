@@ -1,7 +1,7 @@
 #include "linkgain/tables/text_lines.hpp"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <fstream>
@@ -28,6 +28,20 @@ TEST(OneLine, EndsNoLineAndBeginsNoneWithACommand) {
 TEST(ShownLines, ActOnNothing) {
   EXPECT_EQ(shown_line("a\nb\033[31m"), "a b" + visible("\033[31m"));
   EXPECT_EQ(shown_lines("a\n::error::b\nc"), "a\n'::error::b\nc");
+}
+
+/// Checks all ways by which a screen shows text of a run.
+TEST(ScreenLines, HaveNothingThatActsOnATerminal) {
+  const std::string hostile = "P2P/\033[31mred\xff\a";
+  for (const bool utf8 : {true, false}) {
+    const ScreenStyle style{.utf8 = utf8};
+    for (const std::string& line :
+         {cut(hostile, 40, style), in_lines(hostile, style), in_lines(hostile, "", style),
+          with_end(hostile, "end", style)}) {
+      EXPECT_THAT(line, testing::HasSubstr(visible(hostile)));
+      EXPECT_EQ(line.find('\033'), line.npos);
+    }
+  }
 }
 
 TEST(TerminalColumns, AreAsManyAsThereAreWhereThereIsNoTerminal) {
