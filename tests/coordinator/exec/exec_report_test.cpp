@@ -353,6 +353,14 @@ TEST(ExecReport, ShowsWhatEnginesAndNcclSayOfAnArm) {
   EXPECT_THAT(shown(), ContainsRegex("NCCL 2.25.1\n.*: NCCL_PROTO=LL, rings"));
 }
 
+/// Gives each run what NCCL logs of its variant.
+void log_paths(Record& record) {
+  for (ProgramRun& run : record.runs) {
+    const char* const transport = run.variant == "p2p" ? "P2P/CUMEM" : "SHM/direct/direct";
+    run.evidence.connections = {{transport, 0, 1}};
+  }
+}
+
 TEST(ExecAnswer, DoesNotSayWithoutP2pOfASwitchThatDoesNotReachTheEngine) {
   Record record = record_of(reported_options(), {{"time", {1.0, 1.2}}});
   const auto say = [&](const std::string& said) {
@@ -370,6 +378,7 @@ TEST(ExecAnswer, DoesNotSayWithoutP2pOfASwitchThatDoesNotReachTheEngine) {
   EXPECT_EQ(std::ranges::count(record.warnings, "exec-no-change", &Warning::code), 1);
   EXPECT_THAT(exec_markdown(record), HasSubstr("| engine's own kernels |"));
   EXPECT_EQ(record.cases[0].variants[0].path, Path::engine);
+  log_paths(record);
   say("vLLM: all-reduce by PYNCCL");
   EXPECT_THAT(exec_markdown(record), HasSubstr("| P2P |"));
 }
@@ -387,6 +396,7 @@ TEST(ExecAnswer, ComparesNoP2pWhereTheDriverAllowsNone) {
   EXPECT_EQ(std::ranges::count(record.warnings, "exec-no-nvlink", &Warning::code), 0);
   record.machine.links[1].p2p = true;
   record.warnings.clear();
+  log_paths(record);
   conclude(record);
   EXPECT_THAT(answer_of(record), HasSubstr("with and without P2P")) << "two of them could";
 }
