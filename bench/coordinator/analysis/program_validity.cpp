@@ -279,9 +279,10 @@ void warn_of_few_runs(Record& record) {
       if (orders >= kEnough) continue;
       record.warnings.push_back(warning_of(
           WarningCode::few_runs,
-          fmt::format("there are only {} runs: if other work on this machine slows half of them, "
-                      "chance puts all slow runs in one variant in 1 of {:.0f} cases",
-                      own + launch_medians(result, i).size(), orders / 2.0)));
+          fmt::format(
+              "a difference is shown by only {} runs: if other work on this machine slows half of "
+              "them, chance puts all slow runs in one variant in 1 of {:.0f} cases",
+              own + launch_medians(result, i).size(), orders / 2.0)));
       return;
     }
   }

@@ -135,7 +135,10 @@ std::vector<AnswerSentence> sentences_of(const RunSummary& summary,
                                          std::span<const AnswerRow> rows) {
   std::vector<AnswerSentence> sentences;
   for (const AnswerRow& row : rows) {
-    if (row.comparison() == nullptr) continue;
+    const bool is_said = std::ranges::any_of(sentences, [&](const AnswerSentence& each) {
+      return each.contrary == row || each.contrary_elsewhere == row;
+    });
+    if (row.comparison() == nullptr || is_said) continue;
     AnswerSentence own = spoken_of(summary, row);
     const auto same = std::ranges::find_if(
         sentences, [&](const AnswerSentence& each) { return say_the_same(summary, each, own); });

@@ -251,6 +251,20 @@ TEST(Answer, OfSumsOfModelsSaysWhatAModelWouldGain) {
   EXPECT_THAT(spoken(record), Not(HasSubstr("llama"))) << "nothing is known of the rest";
 }
 
+TEST(Answer, SaysNothingOfAVariantTwice) {
+  for (const char* name : {"2xH200-headroom", "2xH200-headroom-bf16", "2xH200-kernels"}) {
+    const Record record = recorded(name);
+    const RunSummary summary(record);
+    const Answer answer = answer_of(summary);
+    for (const AnswerSentence& one : answer.sentences) {
+      for (const AnswerSentence& other : answer.sentences) {
+        const AnswerRow& row = other.rows.front();
+        EXPECT_FALSE(one.contrary == row || one.contrary_elsewhere == row) << name;
+      }
+    }
+  }
+}
+
 TEST(Answer, HasARowForEverythingThatWasMeasuredOrNamesIt) {
   for (const auto& entry : std::filesystem::directory_iterator(RESULTS_FOLDER)) {
     if (!std::filesystem::exists(entry.path() / "record.json")) continue;
