@@ -264,7 +264,8 @@ bool is_of_little_stolen(const Record& record, const Warning& warning) {
   std::smatch found;
   if (!is(warning, host_load) || !std::regex_match(warning.text, found, alone)) return false;
   const auto ranks = std::ranges::count(record.machine.ranks, record.machine.host, &RankInfo::host);
-  return std::stod(found[1]) <= kMuchStolen * static_cast<double>(ranks);
+  const double most = kMuchStolen * std::max(1.0, static_cast<double>(ranks));
+  return std::stod(found[1]) <= most;
 }
 
 }  // namespace
