@@ -91,6 +91,14 @@ std::int64_t pairs_in(const Field& field) {
   return pairs;
 }
 
+/// Tells whether a variant gave wrong data in a case, in whichever launch.
+bool has_wrong_data(const Record& record, const std::string& variant) {
+  return std::ranges::any_of(record.cases, [&](const CaseResult& result) {
+    const VariantResult* const own = find_variant(result, variant);
+    return own != nullptr && linkgain::has_wrong_data(*own);
+  });
+}
+
 }  // namespace
 
 Field field_of(const Record& record, RaceStage stage) {
@@ -128,6 +136,9 @@ Record confirming_part(const Record& record) {
   std::set<std::size_t> places{0};
   for (const std::size_t winner : winners_in(record)) places.insert(is_confirmed ? winner : 0);
   Settings& settings = part.settings;
+  for (std::size_t i = 0; i < settings.variants.size(); ++i) {
+    if (has_wrong_data(record, settings.variants[i].name)) places.insert(i);
+  }
   keep_places(settings.variants, places);
   keep_places(settings.environment_in_force, places);
   keep_places(settings.software_in_force, places);
