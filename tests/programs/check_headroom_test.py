@@ -7,9 +7,9 @@ import sys
 import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "validation" / "check-headroom"
-# Prints the file that it is to report.
-PROGRAM = "#!/bin/sh\nexec cat \"$2\"\n"
+import stand_in
+
+SCRIPT = stand_in.ROOT / "scripts" / "validation" / "check-headroom"
 
 
 def row(size, whole, half_width=0.01, last="floor"):
@@ -22,9 +22,7 @@ class CheckHeadroom(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.program = self.folder / "linkgain"
-        self.program.write_text(PROGRAM)
-        self.program.chmod(0o755)
+        self.program = stand_in.write_printer(self.folder / "linkgain", "$2")
 
     def check(self, first, second):
         for name, rows in (("first", first), ("second", second)):

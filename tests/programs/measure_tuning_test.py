@@ -7,9 +7,9 @@ import sys
 import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "validation" / "measure-tuning"
-# Prints the record that it is to report.
-PROGRAM = "#!/bin/sh\nexec cat \"$2/record.json\"\n"
+import stand_in
+
+SCRIPT = stand_in.ROOT / "scripts" / "validation" / "measure-tuning"
 
 
 class MeasureTuning(unittest.TestCase):
@@ -17,9 +17,7 @@ class MeasureTuning(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.program = self.folder / "linkgain"
-        self.program.write_text(PROGRAM)
-        self.program.chmod(0o755)
+        self.program = stand_in.write_printer(self.folder / "linkgain", "$2/record.json")
 
     def judge(self, confirmed, status="complete"):
         """The script's end on runs that confirmed so many sizes each."""

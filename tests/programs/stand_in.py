@@ -67,6 +67,13 @@ def write_program(path, behave):
     return path
 
 
+def write_printer(path, file):
+    """Writes a program that prints a file that its second word leads to, as "$2/record.json"."""
+    path.write_text(f'#!/bin/sh\nexec cat "{file}"\n')
+    path.chmod(0o755)
+    return path
+
+
 def write_runs(folder, name, records, report="", **more):
     """Adds runs of a set to the journal of a folder; `more` are lists with a value for each."""
     import run_journal  # pylint: disable=import-outside-toplevel

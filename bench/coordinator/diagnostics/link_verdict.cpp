@@ -281,8 +281,7 @@ std::string bridge_advice(const Topology& topology, const Joined& joined) {
   const std::optional<double> rate = bridge_rate(model);
   return fmt::format(
       "{}What a bridge could save, and what it does once fitted: `linkgain run` before and after "
-      "(about "
-      "2 minutes, with training)",
+      "(about 2 minutes, with training)",
       rate ? fmt::format("A bridge for {} carries {:.4g} GB/s each way. ", model, *rate) : "");
 }
 

@@ -52,13 +52,18 @@ Field screened_field(const Record& record) {
   return still_racing(first_field(record), means_of(record, 0, record.settings.race->screening));
 }
 
-/// Returns who may win, once all launches that choose are done.
-Field final_field(const Record& record) {
-  return still_racing(screened_field(record), means_of(record, 0, confirming_from(record)));
-}
+/// What all launches that choose say.
+struct Choice {
+  LaunchMeans means;
+  Field left;  ///< who may win
+  std::vector<std::size_t> winners;
+};
 
-std::vector<std::size_t> winners_in(const Record& record) {
-  return winners_of(final_field(record), means_of(record, 0, confirming_from(record)));
+Choice choice_of(const Record& record) {
+  Choice choice{.means = means_of(record, 0, confirming_from(record)), .left = {}, .winners = {}};
+  choice.left = still_racing(screened_field(record), choice.means);
+  choice.winners = winners_of(choice.left, choice.means);
+  return choice;
 }
 
 /// Leaves only these variants, by their places, in their order.
@@ -111,21 +116,21 @@ Field field_of(const Record& record, RaceStage stage) {
       break;
   }
   std::vector<bool> racing(record.settings.variants.size());
-  for (const std::size_t winner : winners_in(record)) racing[winner] = true;
+  for (const std::size_t winner : choice_of(record).winners) racing[winner] = true;
   racing.front() = true;
   return Field(record.cases.size(), racing);
 }
 
 std::optional<Tuning> tuning_of(const Record& record) {
   if (!record.settings.race) return std::nullopt;
-  const int confirming = confirming_from(record);
+  Choice choice = choice_of(record);
   Tuning tuning{.variants = record.settings.variants,
                 .screened = pairs_in(first_field(record)),
-                .left = pairs_in(final_field(record)),
-                .winners = winners_in(record),
-                .choice = means_of(record, 0, confirming)};
+                .left = pairs_in(choice.left),
+                .winners = std::move(choice.winners),
+                .choice = std::move(choice.means)};
   tuning.confirmations = confirmations_of(
-      tuning.winners, means_of(record, confirming, std::numeric_limits<int>::max()));
+      tuning.winners, means_of(record, confirming_from(record), std::numeric_limits<int>::max()));
   return tuning;
 }
 
@@ -134,7 +139,10 @@ Record confirming_part(const Record& record) {
   const bool is_confirmed = count_launches(record) > confirming;
   Record part = part_of(record, is_confirmed ? confirming : 0, std::numeric_limits<int>::max());
   std::set<std::size_t> places{0};
-  for (const std::size_t winner : winners_in(record)) places.insert(is_confirmed ? winner : 0);
+  if (is_confirmed) {
+    const std::vector<std::size_t> winners = choice_of(record).winners;
+    places.insert(winners.begin(), winners.end());
+  }
   Settings& settings = part.settings;
   for (std::size_t i = 0; i < settings.variants.size(); ++i) {
     if (has_wrong_data(record, settings.variants[i].name)) places.insert(i);

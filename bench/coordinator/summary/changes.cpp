@@ -88,20 +88,25 @@ std::string ranges_text(const std::vector<SizeRange>& ranges, std::string_view p
   return fmt::format("{} ({} sizes)", ends(ranges.front().front(), ranges.back().back()), sizes);
 }
 
-std::vector<SizeRange> ranges_like(const RunSummary& summary, const AnswerRow& row) {
-  const auto changes = [&](const CaseSummary* each) {
-    return changes_with({each, row.other}, row, row.comparison()->verdict);
-  };
+std::vector<SizeRange> ranges_where(const RunSummary& summary, const AnswerRow& row,
+                                    const std::function<bool(const CaseSummary*)>& is) {
   const Curve* const curve = summary.curve_with(row.of);
   if (curve == nullptr) return {{&row.of, 1}};
   std::vector<SizeRange> ranges;
   const auto end = curve->cases.end();
-  for (auto first = std::ranges::find_if(curve->cases, changes); first != end;) {
-    const auto last = std::find_if_not(first, end, changes);
+  for (auto first = std::ranges::find_if(curve->cases, is); first != end;) {
+    const auto last = std::find_if_not(first, end, is);
     ranges.emplace_back(first, last);
-    first = std::find_if(last, end, changes);
+    first = std::find_if(last, end, is);
   }
   return ranges;
+}
+
+std::vector<SizeRange> ranges_like(const RunSummary& summary, const AnswerRow& row) {
+  const auto changes = [&](const CaseSummary* each) {
+    return changes_with({each, row.other}, row, row.comparison()->verdict);
+  };
+  return ranges_where(summary, row, changes);
 }
 
 AnswerRow most_contrary(const RunSummary& summary, const AnswerRow& row) {

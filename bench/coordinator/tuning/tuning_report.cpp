@@ -32,16 +32,7 @@ std::vector<SizeRange> confirmed_ranges(const RunSummary& summary, const AnswerR
     const Confirmation& found = confirmation_of(summary, each);
     return found.holds && found.variant == confirmation_of(summary, row.of).variant;
   };
-  const Curve* const curve = summary.curve_with(row.of);
-  if (curve == nullptr) return {{&row.of, 1}};
-  std::vector<SizeRange> ranges;
-  const auto end = curve->cases.end();
-  for (auto first = std::ranges::find_if(curve->cases, is_confirmed); first != end;) {
-    const auto last = std::find_if_not(first, end, is_confirmed);
-    ranges.emplace_back(first, last);
-    first = std::find_if(last, end, is_confirmed);
-  }
-  return ranges;
+  return ranges_where(summary, row, is_confirmed);
 }
 
 bool is_one(const std::vector<SizeRange>& ranges) {
@@ -211,10 +202,8 @@ Document tuning_section(const RunSummary& summary) {
   document.heading("Tuning");
   document.paragraph(
       fmt::format("{} settings raced in {}: {} pairs of setting and size, of which {} could still "
-                  "gain 3 % when "
-                  "the launches that choose were over. The launches that confirm had no part in "
-                  "the choice; all "
-                  "other tables show these alone.",
+                  "gain 3 % when the launches that choose were over. The launches that confirm had "
+                  "no part in the choice; all other tables show these alone.",
                   tuning.variants.size() - 1, counted(std::ssize(summary.cases), "case", "cases"),
                   tuning.screened, tuning.left));
   std::vector<Table::Column> columns{{"Case"},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,6 +38,11 @@ using SizeRange = std::span<const CaseSummary* const>;
 /// Says "8 B to 1 MiB and of 16 MiB to 1 GiB", with this preposition; of many ranges the ends, "8 B
 /// to 1 GiB (9 sizes)".
 std::string ranges_text(const std::vector<SizeRange>& ranges, std::string_view preposition);
+
+/// Finds the neighbouring sizes of the row's curve that are such; the row alone where it has none.
+/// The row must outlive them.
+std::vector<SizeRange> ranges_where(const RunSummary& summary, const AnswerRow& row,
+                                    const std::function<bool(const CaseSummary*)>& is);
 
 /// Finds the sizes of the row's curve that changed as it did, its own among them. The row, which
 /// must outlive them, has a comparison with a ratio.
