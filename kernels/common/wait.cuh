@@ -50,8 +50,8 @@ struct Awaited {
   __builtin_unreachable();
 }
 
-/// Ends the threads of a block of which one gave up, so that it sends nothing made of data that did
-/// not come. A barrier, after which the others go on; those who ended do not count at it.
+/// Waits for all threads of the block that still run. Ends them if one has given up, so that the
+/// block sends nothing that it made of data that did not come. All of them must call it.
 __device__ inline void end_if_any_gave_up() {
   if (__syncthreads_count(1) == static_cast<int>(blockDim.x)) return;
   asm volatile("exit;");

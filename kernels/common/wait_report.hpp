@@ -31,8 +31,8 @@ static_assert(sizeof(WaitReport) == 16);
 inline constexpr std::uint64_t kLongestWait = 0x7'ffff'ffff'ffff;  // below 2^51
 
 /// How long a thread waits, and where it says that it did so in vain: it ends then, so that its
-/// kernel does, and later kernels that wait with the same report end soon. Who waited for others
-/// ends with it: a block that waits together sends nothing more. Without a report it ends
+/// kernel does, and later kernels that wait with the same report end soon. A block whose threads
+/// wait together ends as a whole, and sends nothing more. Without a report it ends
 /// its kernel with an error (cudaErrorLaunchFailure).
 struct WaitBound {
   WaitReport* report = nullptr;                ///< as the device sees it
