@@ -1,26 +1,46 @@
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <limits>
-#include <memory>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "kernels/all_reduce/all_reduce.hpp"
-#include "kernels/all_reduce/layout.cuh"
-#include "kernels/all_reduce/packets.cuh"
+#include "kernels/all_reduce/ll.cuh"
 #include "kernels/all_reduce/ring.cuh"
 #include "kernels/all_reduce/sentinel.cuh"
 #include "kernels/all_reduce/two_shot.cuh"
 #include "kernels/common/device_attribute.hpp"
+#include "kernels/common/element.cuh"
+#include "kernels/common/pdl.cuh"
 #include "kernels/verify/pattern.hpp"
 
 namespace linkgain::kernels {
 namespace {
 
-constexpr auto kMethodCount = std::size(kAllReduceMethods);
+/// Runs each method by its function. Without a number of blocks the compiler spills to make room
+/// for more.
+template <AllReduceMethod kMethod, typename T, int kRanks>
+__global__ void __launch_bounds__(kAllReduceThreads, blocks_per_multiprocessor(kMethod, kRanks))
+    all_reduce_kernel(const __grid_constant__ AllReduceArguments arguments) {
+  pdl_trigger_then_wait();
+  if constexpr (kMethod == AllReduceMethod::ll) {
+    ll<T, kRanks>(arguments);
+  } else if constexpr (kMethod == AllReduceMethod::sentinel && kRanks == 2) {
+    sentinel_one_phase<T>(arguments);
+  } else if constexpr (kMethod == AllReduceMethod::sentinel) {
+    sentinel_two_phases<T, kRanks>(arguments);
+  } else if constexpr (kMethod == AllReduceMethod::ring) {
+    Ring<kRanks>(arguments).run();
+  } else {
+    TwoShot<T, kRanks, kMethod == AllReduceMethod::staged_two_shot>(arguments).run();
+  }
+}
 
 /// A kernel, and how many of its blocks run at once on the current device.
 struct Entry {
-  AllReduceKernel kernel = nullptr;
+  void (*kernel)(const AllReduceArguments) = nullptr;
   int (*most_blocks)() = nullptr;
 };
 
@@ -31,9 +51,8 @@ int most_blocks() {
   static const int most = [] {
     int each = 0;
     int multiprocessors = 0;
-    const AllReduceKernel kernel = KernelOf<kMethod>::template get<T, kRanks>();
-    if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kAllReduceThreads, 0) !=
-            cudaSuccess ||
+    if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, all_reduce_kernel<kMethod, T, kRanks>,
+                                                      kAllReduceThreads, 0) != cudaSuccess ||
         device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors) != cudaSuccess) {
       return 0;
     }
@@ -42,52 +61,35 @@ int most_blocks() {
   return most;
 }
 
-/// Returns the kernel; empty if there is none.
+/// Returns a method's kernel; empty if there is none.
 template <AllReduceMethod kMethod, typename T, int kRanks>
-Entry entry() {
-  constexpr AllReduceTraits kTraits = traits_of(kMethod);
-  if constexpr (std::is_same_v<T, float> || !kTraits.has(kFloat32Only)) {
-    return {KernelOf<kMethod>::template get<T, kRanks>(), most_blocks<kMethod, T, kRanks>};
+constexpr Entry entry() {
+  if constexpr (std::is_same_v<T, float> || !traits_of(kMethod).has(kFloat32Only)) {
+    return {all_reduce_kernel<kMethod, T, kRanks>, most_blocks<kMethod, T, kRanks>};
   }
   return {};
 }
 
-template <typename T, int kRanks, std::size_t... kMethods>
-Entry entry_of(AllReduceMethod method, std::index_sequence<kMethods...>) {
-  Entry found;
-  ((method == kAllReduceMethods[kMethods].method
-        ? void(found = entry<kAllReduceMethods[kMethods].method, T, kRanks>())
-        : void()),
-   ...);
-  return found;
-}
-
-template <typename T, std::size_t... kFurther>
-Entry entry_of(AllReduceMethod method, int ranks, std::index_sequence<kFurther...>) {
-  Entry found;
-  ((ranks == kFurther + 2
-        ? void(found = entry_of<T, kFurther + 2>(method, std::make_index_sequence<kMethodCount>{}))
-        : void()),
-   ...);
-  return found;
-}
-
-/// Returns work(TypeTag<T>) for a type that there are sums of.
-template <typename Work>
-cudaError_t with_summed(ElementType type, Work work) {
-  return with_one_of<float, __half, __nv_bfloat16>(type, work);
+/// Looks it up among all methods and all numbers of ranks, from two on.
+template <typename T, std::size_t... kPlaces>
+Entry entry_of(AllReduceMethod method, int ranks, std::index_sequence<kPlaces...>) {
+  constexpr int kCounts = kMostRanks - 1;
+  static constexpr Entry kEntries[] = {
+      entry<kAllReduceMethods[kPlaces / kCounts].method, T, kPlaces % kCounts + 2>()...};
+  if (ranks < 2 || ranks > kMostRanks) return {};
+  return kEntries[static_cast<int>(method) * kCounts + ranks - 2];
 }
 
 /// Requires that blocks that wait for each other's counterparts all run, whichever the devices
 /// begin with.
 cudaError_t find_kernel(AllReduceMethod method, ElementType type, int ranks, int blocks,
-                        AllReduceKernel* kernel) {
-  return with_summed(type, [&](auto tag) {
-    const Entry found = entry_of<typename decltype(tag)::type>(
-        method, ranks, std::make_index_sequence<kMostRanks - 1>{});
-    if (found.kernel == nullptr) return cudaErrorInvalidValue;
-    *kernel = found.kernel;
-    return blocks > found.most_blocks() ? cudaErrorCooperativeLaunchTooLarge : cudaSuccess;
+                        Entry* found) {
+  return with_one_of<float, __half, __nv_bfloat16>(type, [&](auto tag) {
+    constexpr auto kCount = std::size(kAllReduceMethods) * (kMostRanks - 1);
+    *found =
+        entry_of<typename decltype(tag)::type>(method, ranks, std::make_index_sequence<kCount>{});
+    if (found->kernel == nullptr) return cudaErrorInvalidValue;
+    return blocks > found->most_blocks() ? cudaErrorCooperativeLaunchTooLarge : cudaSuccess;
   });
 }
 
@@ -116,7 +118,11 @@ std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int 
   return kControlBytes + kBufferSets * places * kPlaceBytes;
 }
 
-Mutant all_reduce_mutant() { return kMutant; }
+std::string_view all_reduce_mutant() {
+#define LINKGAIN_TEXT(name) #name
+#define LINKGAIN_NAME(macro) LINKGAIN_TEXT(macro)
+  return LINKGAIN_NAME(LINKGAIN_MUTANT);
+}
 
 cudaError_t reset_all_reduce_scratch(AllReduceMethod method, void* scratch, std::int64_t bytes,
                                      cudaStream_t stream) {
@@ -128,20 +134,16 @@ cudaError_t reset_all_reduce_scratch(AllReduceMethod method, void* scratch, std:
 
 cudaError_t set_all_reduce_counters(void* scratch, const AllReduceCounters& counters,
                                     cudaStream_t stream) {
-  const auto control = std::make_unique<Control>();
-  const auto set = [](auto& all, std::uint32_t value) {
-    auto* first = reinterpret_cast<std::uint32_t*>(&all);
-    std::fill(first, first + sizeof all / sizeof value, value);
-  };
-  set(control->counted, counters.signals);
-  set(control->operations, counters.operations);
-  set(control->arrived, counters.signals);
-  return cudaMemcpyAsync(scratch, control.get(), sizeof *control, cudaMemcpyDefault, stream);
+  constexpr auto kWord = sizeof(std::uint32_t);
+  std::vector<std::uint32_t> control(kControlBytes / kWord, counters.signals);
+  std::fill_n(control.begin() + offsetof(Control, operations) / kWord, kMostBlocks,
+              counters.operations);
+  return cudaMemcpyAsync(scratch, control.data(), kControlBytes, cudaMemcpyDefault, stream);
 }
 
 cudaError_t check_all_reduce(AllReduceMethod method, ElementType type, int ranks, int blocks) {
-  AllReduceKernel kernel = nullptr;
-  return find_kernel(method, type, ranks, blocks, &kernel);
+  Entry found;
+  return find_kernel(method, type, ranks, blocks, &found);
 }
 
 cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
@@ -162,8 +164,8 @@ cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
   constexpr std::int64_t kMostItems =
       std::numeric_limits<std::uint32_t>::max() - std::int64_t{kMostBlocks} * kAllReduceThreads;
   if (layout > kMostItems) return cudaErrorInvalidValue;
-  AllReduceKernel kernel = nullptr;
-  const cudaError_t status = find_kernel(method, type, regions.ranks, blocks, &kernel);
+  Entry found;
+  const cudaError_t status = find_kernel(method, type, regions.ranks, blocks, &found);
   if (status != cudaSuccess) return status;
   const void* input = static_cast<const char*>(regions.data[regions.rank]) + offsets.input;
   const AllReduceArguments arguments{static_cast<std::uint32_t>(items),
@@ -171,8 +173,8 @@ cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
                                      by_steps(regions, offsets.output)};
   const bool by_shares = traits.has(kSentinels) && regions.ranks > 2;
   const std::int64_t waited_for = by_shares ? divide_up(items, regions.ranks) : items;
-  return launch_pdl(kernel, static_cast<unsigned>(blocks), threads_for(traits, waited_for, blocks),
-                    stream, arguments);
+  return launch_pdl(found.kernel, static_cast<unsigned>(blocks),
+                    threads_for(traits, waited_for, blocks), stream, arguments);
 }
 
 }  // namespace linkgain::kernels

@@ -3,10 +3,10 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <string_view>
 
 #include "kernels/all_reduce/methods.hpp"
 #include "kernels/common/element.hpp"
-#include "kernels/common/mutant.hpp"
 #include "kernels/common/wait_report.hpp"
 #include "kernels/peer/peer_regions.hpp"
 
@@ -31,9 +31,9 @@ int all_reduce_blocks(AllReduceMethod method, std::int64_t bytes, int ranks, int
 /// scratch must be of one method, launched with one grid.
 std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int ranks);
 
-/// Returns the fault that this build's kernels have on purpose: none but in builds for tests of
-/// tests.
-Mutant all_reduce_mutant();
+/// Names the fault that this build's kernels have on purpose, see common/wait.cuh: none but in
+/// builds for tests of tests.
+std::string_view all_reduce_mutant();
 
 /// Enqueues: all of a rank's scratch of `bytes` but its counters holds what `method` wants there
 /// before its first operation, and what no operation leaves there. No rank may work with it.

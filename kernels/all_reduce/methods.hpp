@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "kernels/common/math.hpp"
-
 // The methods of the all-reduce, one row each, for those too who have no GPU. A method is its row
 // here and the file with its kernel; README.md prints the rows, and a test holds it to them.
 
@@ -23,18 +21,6 @@ enum class AllReducePath {
   p2p,
   host_memory,
 };
-
-/// The alignment of buffers, in bytes: a vector's.
-inline constexpr int kAllReduceAlignment = 16;
-
-/// Bytes of a line of memory. What begins at one costs a link least: stores that do not fill their
-/// lines cost it more.
-inline constexpr int kLineBytes = 128;
-
-/// Rounds `vectors` up to the end of their last line: shares and rows of scratch begin at one.
-LINKGAIN_BOTH constexpr std::int64_t whole_lines(std::int64_t vectors) {
-  return round_up(vectors, std::int64_t{kLineBytes / kAllReduceAlignment});
-}
 
 /// Threads of a block of the all-reduce kernels, at most.
 inline constexpr int kAllReduceThreads = 512;
@@ -92,6 +78,26 @@ inline constexpr AllReduceTraits kAllReduceMethods[] = {
 /// Looks a method up: the rows are in the order of the enumeration, which the test asserts.
 constexpr const AllReduceTraits& traits_of(AllReduceMethod method) {
   return kAllReduceMethods[static_cast<int>(method)];
+}
+
+/// Returns the blocks of a method's kernel for which a multiprocessor keeps registers.
+constexpr int blocks_per_multiprocessor(AllReduceMethod method, int ranks) {
+  switch (method) {
+    case AllReduceMethod::two_shot:
+      return ranks <= 5 ? 2 : 1;  // a thread has vectors of all ranks in flight
+    case AllReduceMethod::sentinel:
+      return ranks == 2 ? 2 : 1;
+    case AllReduceMethod::ring:  // launched with one; on sm_100 and sm_120 it spills with two
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+      return 1;
+#else
+      return 2;
+#endif
+    case AllReduceMethod::ll:
+    case AllReduceMethod::staged_two_shot:
+      return 1;
+  }
+  return 1;
 }
 
 }  // namespace linkgain::kernels

@@ -1,12 +1,8 @@
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
 
-#include "kernels/all_reduce/layout.cuh"
-#include "kernels/common/pdl.cuh"
-#include "kernels/peer/signal.cuh"
+#include "kernels/all_reduce/block.cuh"
 
 // Each share of the data is added up along the ring of ranks, and its sum goes round once more. A
 // rank stores only to the next one, and a block waits for its counterpart on the previous one
@@ -14,36 +10,53 @@
 
 namespace linkgain::kernels {
 
-/// One block's part of a float32 all-reduce along the ring of ranks. Data are as many shares as
-/// there are ranks, each of `pitch` vectors or what is left. Share q starts at rank q, every rank
-/// adds its own to it and sends it on, the last one knows the sum, which goes round once more. In
-/// scratch a share has the place of its number.
+/// One block's part, of float32. Share q starts at rank q, every rank adds its own to it and sends
+/// it on, the last one knows the sum, which goes round once more. In scratch a share has the place
+/// of its number.
 template <int kRanks>
 class Ring {
  public:
-  /// The steps of a part of the data, one after the other, each of which needs what the previous
-  /// rank did in the one before: kRanks - 1 that add up and as many that distribute sums.
-  static constexpr int kSteps = 2 * (kRanks - 1);
-
   __device__ explicit Ring(const AllReduceArguments& arguments)
       : peers_(arguments.peers),
-        input_(arguments.input),
-        shares_(arguments.items, arguments.layout),
-        signals_(arguments.peers, arguments.bound),
-        buffers_(buffers_of(signals_, kRanks * shares_.pitch())) {}
+        input_(static_cast<const uint4*>(arguments.input)),
+        shares_(arguments),
+        signals_(arguments),
+        buffers_(signals_.buffers(kRanks * shares_.pitch())) {}
 
-  /// Returns the chunks of a share.
-  __device__ std::uint32_t chunks() const { return shares_.chunks(kVectors); }
+  /// Keeps two parts of the data under way in turn, so that a block need not wait for what was only
+  /// just sent. Parts are large, as a flag holds a block up, and alike.
+  __device__ void run() {
+    constexpr std::uint32_t kMostChunks = 16;
+    const std::uint32_t chunks = shares_.chunks(kVectors);
+    const std::uint32_t parts = 2 * gridDim.x;
+    const std::uint32_t rounds = divide_up(chunks, parts * kMostChunks);
+    const std::uint32_t size = divide_up(chunks, parts * rounds);
+    const auto end_of = [&](std::uint32_t first) { return min(first + size, chunks); };
+    for (std::uint32_t first = blockIdx.x * size; first < chunks; first += parts * size) {
+      const std::uint32_t second = first + gridDim.x * size;
+      const bool two = second < chunks;
+#pragma unroll 1
+      for (int step = 0; step < 2 * (kRanks - 1); ++step) {
+        take_step(step, first, end_of(first), two ? 1 : 0);
+        if (two) take_step(step, second, end_of(second), 1);
+      }
+    }
+    wait(0);
+    signals_.commit();
+  }
 
-  /// Takes the chunks from `first` to `end` of one share a step further, when the previous rank has
-  /// done all its steps but `behind` of those that this one has done.
+ private:
+  static constexpr int kVectors = 2;  ///< in flight for each thread
+
+  /// Takes the chunks from `first` to `end` of one share a step further: kRanks - 1 steps add up,
+  /// as many distribute sums. Waits for the previous rank as wait() does.
   __device__ void take_step(int step, std::uint32_t first, std::uint32_t end,
                             std::uint32_t behind) {
     const int share = (peers_.rank + 2 * kRanks - step) % kRanks;
     const PeerSteps::Region& own = peers_.by_step[0];
     const PeerSteps::Region& next = peers_.by_step[1];
     const std::int64_t place = shares_.first_of(share);
-    const uint4* input = static_cast<const uint4*>(input_) + place;
+    const uint4* input = input_ + place;
     const uint4* received = at<uint4>(own.scratch, buffers_) + place;
     uint4* output = static_cast<uint4*>(own.output) + place;
     uint4* to_scratch = at<uint4>(next.scratch, buffers_) + place;
@@ -70,11 +83,6 @@ class Ring {
   __device__ void wait(std::uint32_t behind) {
     signals_.wait_for_one(kSent, (peers_.rank + kRanks - 1) % kRanks, behind);
   }
-
-  __device__ void commit() { signals_.commit(); }
-
- private:
-  static constexpr int kVectors = 2;  ///< in flight for each thread
 
   static __device__ void copy(const uint4* from, uint4* to, std::uint32_t first, std::uint32_t end,
                               std::uint32_t count) {
@@ -105,44 +113,10 @@ class Ring {
   }
 
   const PeerSteps& peers_;
-  const void* input_;
+  const uint4* input_;
   Shares<kRanks> shares_;
   BlockSignals signals_;
   std::int64_t buffers_;
-};
-
-/// Keeps two parts of the data under way in turn, so that a block need not wait for what was only
-/// just sent. Parts are large, as a flag holds a block up, and alike.
-template <int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads, kRingBlocks)
-    ring(const __grid_constant__ AllReduceArguments arguments) {
-  pdl_trigger_then_wait();
-  constexpr std::uint32_t kMostChunks = 16;
-  Ring<kRanks> block(arguments);
-  const std::uint32_t chunks = block.chunks();
-  const std::uint32_t parts = 2 * gridDim.x;
-  const std::uint32_t rounds = divide_up(chunks, parts * kMostChunks);
-  const std::uint32_t size = divide_up(chunks, parts * rounds);
-  const auto end_of = [&](std::uint32_t first) { return min(first + size, chunks); };
-  for (std::uint32_t first = blockIdx.x * size; first < chunks; first += parts * size) {
-    const std::uint32_t second = first + gridDim.x * size;
-    const bool two = second < chunks;
-#pragma unroll 1
-    for (int step = 0; step < Ring<kRanks>::kSteps; ++step) {
-      block.take_step(step, first, end_of(first), two ? 1 : 0);
-      if (two) block.take_step(step, second, end_of(second), 1);
-    }
-  }
-  block.wait(0);
-  block.commit();
-}
-
-template <>
-struct KernelOf<AllReduceMethod::ring> {
-  template <typename, int kRanks>
-  static AllReduceKernel get() {
-    return ring<kRanks>;
-  }
 };
 
 }  // namespace linkgain::kernels

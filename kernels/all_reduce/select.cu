@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "kernels/all_reduce/all_reduce.hpp"
-#include "kernels/all_reduce/layout.cuh"
+#include "kernels/all_reduce/block.cuh"
 
 // Where one method overtakes another, as tests/worker/backends/all_reduce_methods.cpp found it on
 // two, three and four H200 (README.md has a table). `bytes` are an operation's, `sent` are bytes *
@@ -47,10 +47,9 @@ int blocks_by_p2p(AllReduceMethod method, std::int64_t bytes, int ranks, int mul
   if (part > 0 && bytes <= kMebibyte) {
     return static_cast<int>(std::min<std::int64_t>(divide_up(bytes, part), multiprocessors));
   }
-  const bool is_one_phase = method == AllReduceMethod::sentinel && ranks == 2;
-  const bool many = method == AllReduceMethod::two_shot && bytes > kLongSteps;
-  const int each = is_one_phase ? kSentinelBlocks : many ? two_shot_blocks(ranks) : 1;
-  return each * multiprocessors;
+  const bool many = method == AllReduceMethod::sentinel ||
+                    (method == AllReduceMethod::two_shot && bytes > kLongSteps);
+  return (many ? blocks_per_multiprocessor(method, ranks) : 1) * multiprocessors;
 }
 
 /// Returns few blocks, which fill PCIe, and fewer if each talks to several ranks: two chunks of a

@@ -1,19 +1,14 @@
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
 
-#include "kernels/all_reduce/layout.cuh"
-#include "kernels/common/memory_order.cuh"
-#include "kernels/common/pdl.cuh"
-#include "kernels/peer/sentinel_words.cuh"
-#include "kernels/peer/signal.cuh"
+#include "kernels/all_reduce/block.cuh"
 
 // Every rank stores its data into the others' scratch, in which every word is a sentinel until its
-// data come. Between two ranks in one phase: each has all data. Between more in two: each adds up a
-// share, and sends the sums in the same way. A thread waits for the words of its own vectors, and
-// for nothing else.
+// data come; no sender stores one, so whoever sees anything else in a word has that word's data,
+// whatever becomes of its neighbours. Between two ranks in one phase: each has all data. Between
+// more in two: each adds up a share, and sends the sums in the same way. A thread waits for the
+// words of its own vectors, and for nothing else.
 //
 // Scratch has three sets of buffers in turn. An operation clears, while its words are on their way,
 // the set of the one before, which is over on this rank. Another rank stores into that set two
@@ -21,6 +16,63 @@
 // this operation is done.
 
 namespace linkgain::kernels {
+
+/// All bits set: a NaN in float32, and two of them in half precision.
+inline constexpr std::uint32_t kSentinel = 0xffffffffU;
+inline constexpr int kSentinelByte = 0xff;
+
+inline constexpr std::uint32_t kSentinelSets = kMutant == Mutant::two_sets ? 2 : 3;
+
+/// Returns another NaN for the sentinel: sums of either are the same one.
+__device__ inline std::uint32_t without_sentinel(std::uint32_t word) {
+  return word == kSentinel ? kSentinel - 1 : word;
+}
+
+/// Stores four words into another rank's memory.
+__device__ inline void store_words(uint4* to, const uint4& data) {
+  store_relaxed(to, make_uint4(without_sentinel(data.x), without_sentinel(data.y),
+                               without_sentinel(data.z), without_sentinel(data.w)));
+}
+
+__device__ inline void clear_words(uint4* place) {
+  if constexpr (kMutant == Mutant::no_clear) return;
+  store_relaxed(place, make_uint4(kSentinel, kSentinel, kSentinel, kSentinel));
+}
+
+__device__ inline bool has_all_words(const uint4& data) {
+  return data.x != kSentinel && data.y != kSentinel && data.z != kSentinel && data.w != kSentinel;
+}
+
+/// Vectors that are waited for together.
+template <int kCount>
+struct Vectors {
+  uint4 of[kCount];
+};
+
+/// Waits for the words of those of kCount vectors, `pitch` apart, that are needed(number). Asks for
+/// all of them at once.
+template <int kCount, typename Needed>
+__device__ Vectors<kCount> wait_for_words(const uint4* first, std::int64_t pitch, Needed needed,
+                                          const WaitBound& bound, const Awaited& awaited) {
+  Vectors<kCount> data;
+  wait_until(
+      [&] {
+#pragma unroll
+        for (int v = 0; v < kCount; ++v) {
+          if (needed(v)) data.of[v] = load_relaxed(first + v * pitch);
+        }
+      },
+      [&] {
+        bool complete = true;
+#pragma unroll
+        for (int v = 0; v < kCount; ++v) {
+          complete = complete && (!needed(v) || has_all_words(data.of[v]));
+        }
+        return complete;
+      },
+      bound, awaited, [&] { return kSentinel; });
+  return data;
+}
 
 /// One block's set of buffers, and the one that it clears; each of `places` vectors.
 class SentinelSets {
@@ -128,9 +180,7 @@ __device__ void exchange_groups(const AllReduceArguments& arguments) {
 }
 
 template <typename T>
-__global__ void __launch_bounds__(kAllReduceThreads, kSentinelBlocks)
-    sentinel_one_phase(const __grid_constant__ AllReduceArguments arguments) {
-  pdl_trigger_then_wait();
+__device__ void sentinel_one_phase(const AllReduceArguments& arguments) {
   const std::uint32_t threads = gridDim.x * blockDim.x;
   if (arguments.items <= threads) {
     exchange_one<T>(arguments);
@@ -144,12 +194,10 @@ __global__ void __launch_bounds__(kAllReduceThreads, kSentinelBlocks)
 /// Serves three ranks and more. In a set the shares of the data come first, by sender, and then the
 /// sums, by the rank that added them up.
 template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads, 1)
-    sentinel_two_phases(const __grid_constant__ AllReduceArguments arguments) {
-  pdl_trigger_then_wait();
+__device__ void sentinel_two_phases(const AllReduceArguments& arguments) {
   const PeerSteps& peers = arguments.peers;
   const int rank = peers.rank;
-  const Shares<kRanks> shares(arguments.items, arguments.layout);
+  const Shares<kRanks> shares(arguments);
   const auto pitch = static_cast<std::uint32_t>(shares.pitch());
   const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
   const std::uint32_t stride = gridDim.x * blockDim.x;
@@ -203,17 +251,5 @@ __global__ void __launch_bounds__(kAllReduceThreads, 1)
     }
   }
 }
-
-template <>
-struct KernelOf<AllReduceMethod::sentinel> {
-  template <typename T, int kRanks>
-  static AllReduceKernel get() {
-    if constexpr (kRanks == 2) {
-      return sentinel_one_phase<T>;
-    } else {
-      return sentinel_two_phases<T, kRanks>;
-    }
-  }
-};
 
 }  // namespace linkgain::kernels

@@ -1,13 +1,8 @@
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
 
-#include "kernels/all_reduce/layout.cuh"
-#include "kernels/common/mutant.hpp"
-#include "kernels/common/pdl.cuh"
-#include "kernels/peer/signal.cuh"
+#include "kernels/all_reduce/block.cuh"
 
 // Each rank adds up a share of the data: two_shot, staged_two_shot. Phases: scatter (every rank
 // stores each share into the scratch of the rank that adds it up), reduce and broadcast (that rank
@@ -17,20 +12,49 @@
 
 namespace linkgain::kernels {
 
-/// One block's part of an all-reduce whose ranks each add up a share, of `pitch` vectors or what is
-/// left of it. In scratch the shares come first, by sender; if sums go through scratch too, those
-/// of the rank itself lie after them.
-template <typename T, int kRanks, int kVectors = vectors_in_flight(kRanks)>
+/// One block's part. In scratch the shares come first, by sender; if sums are staged there too,
+/// those of the rank itself lie after them.
+template <typename T, int kRanks, bool kStaged>
 class TwoShot {
  public:
-  __device__ TwoShot(const AllReduceArguments& arguments, bool staged)
+  __device__ explicit TwoShot(const AllReduceArguments& arguments)
       : peers_(arguments.peers),
         input_(static_cast<const uint4*>(arguments.input)),
-        shares_(arguments.items, arguments.layout),
-        signals_(arguments.peers, arguments.bound),
-        buffers_(buffers_of(signals_, (staged ? kRanks + 1 : kRanks) * shares_.pitch())) {}
+        shares_(arguments),
+        signals_(arguments),
+        buffers_(signals_.buffers((kStaged ? kRanks + 1 : kRanks) * shares_.pitch())) {}
 
-  __device__ std::uint32_t chunks() const { return shares_.chunks(kVectors); }
+  /// Works on every gridDim.x-th chunk, and sends the next one before it waits for the others' last
+  /// one. Where it stores sums, its counterpart has sent data of this operation, so that everything
+  /// before it is over there. Staged, it takes the others' sums of a chunk when it has added the
+  /// next one up.
+  __device__ void run() {
+    const std::uint32_t chunks = shares_.chunks(kVectors);
+    std::uint32_t last = chunks;  // none
+    if (blockIdx.x < chunks) scatter(blockIdx.x);
+    for (std::uint32_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+      const std::uint32_t next = chunk + gridDim.x;
+      if (next < chunks) scatter(next);
+      reduce_and_broadcast(chunk, next < chunks ? 1 : 0);
+      if constexpr (kStaged) {
+        signals_.template signal<kRanks>(kFinished);
+        if (last < chunks) gather(last, 1);
+        last = chunk;
+      }
+    }
+    if constexpr (kStaged) {
+      if (last < chunks) gather(last, 0);
+    } else {
+      signals_.template signal<kRanks>(kFinished);
+      signals_.template wait<kRanks>(kFinished, 0);
+    }
+    signals_.commit();
+  }
+
+ private:
+  // Sums of half precision take twice as many registers; two blocks leave none for a fourth vector.
+  static constexpr int kVectors =
+      !kStaged && kRanks == 2 && sizeof(T) == 2 ? 3 : vectors_in_flight(kRanks);
 
   /// Sends a chunk of every other rank's share to it.
   __device__ void scatter(std::uint32_t chunk) {
@@ -51,31 +75,41 @@ class TwoShot {
   /// Waits for a chunk of this rank's share, adds it up, and stores it into every rank's output or,
   /// staged, into its own, and once into its scratch for all others. `sent` more chunks were sent
   /// since.
-  __device__ void reduce_and_broadcast(std::uint32_t chunk, std::uint32_t sent, bool staged) {
+  __device__ void reduce_and_broadcast(std::uint32_t chunk, std::uint32_t sent) {
     signals_.template wait<kRanks>(kSent, sent);
     const int rank = peers_.rank;
-    uint4 results[kVectors];
-    add_up<T, kRanks, kVectors>(rank, input_ + shares_.first_of(rank), scratch_of(0),
-                                shares_.pitch(), chunk, shares_.count_of(rank), results);
-    const auto store = [&](uint4* to) {
-      for_vectors<kVectors>(chunk, shares_.count_of(rank),
-                            [&](int v, std::uint32_t i) { to[i] = results[v]; });
-    };
-    if (staged) store(staged_sums(0));
+    const std::uint32_t count = shares_.count_of(rank);
+    const uint4* own = input_ + shares_.first_of(rank);
+    const uint4* received = scratch_of(0);
+    const std::int64_t pitch = shares_.pitch();
+    uint4 data[kVectors][kRanks];
+    for_vectors<kVectors>(chunk, count, [&](int v, std::uint32_t i) {
 #pragma unroll
-    for (int step = 0; step < kRanks; ++step) {
-      if (staged && step > 0) break;
+      for (int from = 0; from < kRanks; ++from) {
+        data[v][from] = load_once(from == rank ? own + i : received + from * pitch + i);
+      }
+    });
+    uint4 results[kVectors];
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      Sums<T, 4> sums;
+#pragma unroll
+      for (int from = 0; from < kRanks; ++from) add(sums, data[v][from]);
+      results[v] = rounded(sums);
+    }
+    const auto store = [&](uint4* to) {
+      for_vectors<kVectors>(chunk, count, [&](int v, std::uint32_t i) { to[i] = results[v]; });
+    };
+    if constexpr (kStaged) store(staged_sums(0));
+#pragma unroll
+    for (int step = 0; step < (kStaged ? 1 : kRanks); ++step) {
       store(output_of(step) + shares_.first_of(rank));
     }
   }
 
-  __device__ void signal_finished() { signals_.template signal<kRanks>(kFinished); }
-  __device__ void wait_finished(std::uint32_t behind) {
+  /// Waits for the others' sums of a chunk and takes them out of their scratch.
+  __device__ void gather(std::uint32_t chunk, std::uint32_t behind) {
     signals_.template wait<kRanks>(kFinished, behind);
-  }
-
-  /// Takes the others' sums of a chunk out of their scratch.
-  __device__ void gather(std::uint32_t chunk) {
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
       const int peer = (peers_.rank + step) % kRanks;
@@ -84,9 +118,6 @@ class TwoShot {
     }
   }
 
-  __device__ void commit() { signals_.commit(); }
-
- private:
   // For the rank that comes so many steps after this one:
   __device__ uint4* output_of(int step) const {
     return static_cast<uint4*>(peers_.by_step[step].output);
@@ -94,8 +125,6 @@ class TwoShot {
   __device__ uint4* scratch_of(int step) const {
     return at<uint4>(peers_.by_step[step].scratch, buffers_);
   }
-
-  /// Returns where its sums lie if they go through scratch.
   __device__ uint4* staged_sums(int step) const {
     return scratch_of(step) + kRanks * shares_.pitch();
   }
@@ -105,71 +134,6 @@ class TwoShot {
   Shares<kRanks> shares_;
   BlockSignals signals_;
   std::int64_t buffers_;
-};
-
-/// Sends a block's next chunk before it waits for the others' last one. Where it stores sums, its
-/// counterpart has sent data of this operation, so that everything before it is over there.
-template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads, two_shot_blocks(kRanks))
-    two_shot(const __grid_constant__ AllReduceArguments arguments) {
-  pdl_trigger_then_wait();
-  // Sums of half precision take twice as many registers; two blocks leave none for a fourth vector.
-  constexpr int kVectors = kRanks == 2 && sizeof(T) == 2 ? 3 : vectors_in_flight(kRanks);
-  TwoShot<T, kRanks, kVectors> block(arguments, false);
-  const std::uint32_t chunks = block.chunks();
-  if (blockIdx.x < chunks) block.scatter(blockIdx.x);
-  for (std::uint32_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
-    const std::uint32_t next = chunk + gridDim.x;
-    if (next < chunks) block.scatter(next);
-    block.reduce_and_broadcast(chunk, next < chunks ? 1 : 0, false);
-  }
-  block.signal_finished();
-  block.wait_finished(0);
-  block.commit();
-}
-
-/// Works as above, and a block takes the others' sums of a chunk when it has added the next one up.
-/// Without a number of blocks the compiler spills to make room for more.
-template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads, 1)
-    staged_two_shot(const __grid_constant__ AllReduceArguments arguments) {
-  pdl_trigger_then_wait();
-  TwoShot<T, kRanks> block(arguments, true);
-  const std::uint32_t chunks = block.chunks();
-  std::uint32_t last = chunks;  // none
-  if (blockIdx.x < chunks) block.scatter(blockIdx.x);
-  for (std::uint32_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
-    const std::uint32_t next = chunk + gridDim.x;
-    if (next < chunks) block.scatter(next);
-    block.reduce_and_broadcast(chunk, next < chunks ? 1 : 0, true);
-    block.signal_finished();
-    if (last < chunks) {
-      block.wait_finished(1);
-      block.gather(last);
-    }
-    last = chunk;
-  }
-  if (last < chunks) {
-    block.wait_finished(0);
-    block.gather(last);
-  }
-  block.commit();
-}
-
-template <>
-struct KernelOf<AllReduceMethod::two_shot> {
-  template <typename T, int kRanks>
-  static AllReduceKernel get() {
-    return two_shot<T, kRanks>;
-  }
-};
-
-template <>
-struct KernelOf<AllReduceMethod::staged_two_shot> {
-  template <typename T, int kRanks>
-  static AllReduceKernel get() {
-    return staged_two_shot<T, kRanks>;
-  }
 };
 
 }  // namespace linkgain::kernels

@@ -1,19 +1,16 @@
 #pragma once
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstdint>
+#include <cstring>
 
-#include "kernels/common/device_attribute.hpp"
-#include "kernels/common/math.hpp"
-
-// How kernels walk memory: by chunks of 16-byte vectors, where buffers begin at one, or by packs of
-// elements with edges, where they begin anywhere.
+// Vectors of 16 bytes, where buffers begin at one: how kernels walk them by chunks, some vectors
+// for each thread, a block's threads apart, and sums of their elements in float32.
 
 namespace linkgain::kernels {
-
-// Chunks: what a block works on at a time, some vectors for each thread, a block's threads apart.
 
 /// Loads another rank's 16 bytes, which nobody will ask this multiprocessor for again.
 __device__ inline uint4 load_once(const uint4* from) {
@@ -44,86 +41,77 @@ __device__ void copy_chunk(const uint4* from, uint4* to, Index chunk, Index end)
   for_vectors<kVectors>(chunk, end, [&](int v, Index i) { to[i] = data[v]; });
 }
 
-// Packs: aligned ones of some elements, one memory access each, grid-stride; and the edges before
-// and after them, which fewer threads than one block has take one by one.
-
-inline constexpr int kThreadsPerBlock = 256;
-
+/// Elements of a 4-byte word added to float32 sums, and sums brought back into a word.
 template <typename T>
-inline constexpr int kPackElements = sizeof(T) == 8 ? 2 : 4;
+struct Word;
 
-template <typename T>
-struct alignas(sizeof(T) * kPackElements<T>) Pack {
-  T elements[kPackElements<T>];
+template <>
+struct Word<float> {
+  static constexpr int kElements = 1;
+  __device__ static void add(float* sums, std::uint32_t word) { sums[0] += __uint_as_float(word); }
+  __device__ static std::uint32_t round(const float* sums) { return __float_as_uint(sums[0]); }
 };
 
-/// An array of head + packs * kPackElements + tail elements, the packs aligned.
-struct Split {
-  std::int64_t head;
-  std::int64_t packs;
-  std::int64_t packed;  ///< elements in packs
-  std::int64_t tail;
-};
-
-template <typename T>
-Split split(const void* data, std::int64_t count) {
-  const auto beyond = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) %
-                                                sizeof(Pack<T>) / sizeof(T));
-  const std::int64_t to_alignment = beyond == 0 ? 0 : kPackElements<T> - beyond;
-  const std::int64_t head = std::min(count, to_alignment);
-  const std::int64_t packs = (count - head) / kPackElements<T>;
-  const std::int64_t packed = packs * kPackElements<T>;
-  return {head, packs, packed, count - head - packed};
+__device__ inline float2 widened(__half2 pair) { return __half22float2(pair); }
+__device__ inline float2 widened(__nv_bfloat162 pair) { return __bfloat1622float2(pair); }
+__device__ inline void narrow(__half2& pair, float x, float y) { pair = __floats2half2_rn(x, y); }
+__device__ inline void narrow(__nv_bfloat162& pair, float x, float y) {
+  pair = __floats2bfloat162_rn(x, y);
 }
 
-/// Calls visit_pack(number of the pack, position of its first element) for this thread's packs and
-/// visit_edge(position) for its element of the edges.
-template <typename T, typename VisitPack, typename VisitEdge>
-__device__ void walk(const Split& split, VisitPack visit_pack, VisitEdge visit_edge) {
-  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t pack = thread; pack < split.packs; pack += threads) {
-    visit_pack(pack, split.head + pack * kPackElements<T>);
+template <typename Pair>
+struct PairWord {
+  static constexpr int kElements = 2;
+  __device__ static void add(float* sums, std::uint32_t word) {
+    Pair pair;
+    memcpy(&pair, &word, sizeof pair);
+    const float2 values = widened(pair);
+    sums[0] += values.x;
+    sums[1] += values.y;
   }
-  if (thread < split.head) visit_edge(thread);
-  if (thread < split.tail) visit_edge(split.head + split.packed + thread);
-}
+  __device__ static std::uint32_t round(const float* sums) {
+    Pair pair;
+    narrow(pair, sums[0], sums[1]);
+    std::uint32_t word;
+    memcpy(&word, &pair, sizeof word);
+    return word;
+  }
+};
 
-/// Returns blocks of kThreadsPerBlock for an array: enough to fill the current device, no more than
-/// there is work for, at least one.
-inline cudaError_t choose_blocks(const Split& split, unsigned* blocks) {
-  constexpr std::int64_t kBlocksPerMultiprocessor = 8;
-  int multiprocessors = 0;
-  const cudaError_t status = device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors);
-  if (status != cudaSuccess) return status;
-  const std::int64_t needed = divide_up(split.packs, kThreadsPerBlock);
-  const std::int64_t most = kBlocksPerMultiprocessor * multiprocessors;
-  *blocks = static_cast<unsigned>(std::max<std::int64_t>(1, std::min(needed, most)));
-  return cudaSuccess;
-}
+template <>
+struct Word<__half> : PairWord<__half2> {};
 
-// Ranges of several flat buffers at once: packs where all of them are aligned at the same elements.
+template <>
+struct Word<__nv_bfloat16> : PairWord<__nv_bfloat162> {};
 
-/// Returns which element of a pack `data` is, that many elements beyond a multiple of a pack.
+/// Sums of the elements of kWords words. They start from -0, to which anything is added as it is.
+template <typename T, int kWords>
+struct Sums {
+  float values[kWords * Word<T>::kElements];
+
+  __device__ Sums() {
+    for (float& value : values) value = -0.0F;
+  }
+
+  __device__ void add(int word, std::uint32_t data) {
+    Word<T>::add(values + word * Word<T>::kElements, data);
+  }
+  __device__ std::uint32_t rounded(int word) const {
+    return Word<T>::round(values + word * Word<T>::kElements);
+  }
+};
+
 template <typename T>
-std::int64_t place_in_pack(const T* data) {
-  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % sizeof(Pack<T>) /
-                                   sizeof(T));
+__device__ inline void add(Sums<T, 4>& sums, const uint4& data) {
+  sums.add(0, data.x);
+  sums.add(1, data.y);
+  sums.add(2, data.z);
+  sums.add(3, data.w);
 }
 
-/// Returns how to walk `count` elements of all of `others` and `first`: as edge alone where they
-/// are not equally aligned.
-template <typename First, typename... Others>
-Split common_split(std::int64_t count, const First* first, const Others*... others) {
-  if (((place_in_pack(others) == place_in_pack(first)) && ...)) return split<First>(first, count);
-  return {count, 0, 0, 0};
-}
-
-/// Returns blocks of kThreadsPerBlock so that each thread has one pack, or one element of an edge:
-/// many small blocks walk memory in order.
-inline unsigned blocks_for_all(const Split& split) {
-  const std::int64_t threads = std::max({split.head, split.packs, split.tail});
-  return static_cast<unsigned>(std::max<std::int64_t>(1, divide_up(threads, kThreadsPerBlock)));
+template <typename T>
+__device__ inline uint4 rounded(const Sums<T, 4>& sums) {
+  return make_uint4(sums.rounded(0), sums.rounded(1), sums.rounded(2), sums.rounded(3));
 }
 
 }  // namespace linkgain::kernels

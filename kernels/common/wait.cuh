@@ -4,15 +4,109 @@
 
 #include <cstdint>
 
-#include "kernels/common/memory_order.cuh"
-#include "kernels/common/mutant.hpp"
 #include "kernels/common/wait_report.hpp"
 
-// All waiting that a kernel does by asking again. Nobody may wait here for a block that need not
+// Memory that other devices, or the host, read and write at the same time: how it is accessed, and
+// all waiting that a kernel does by asking again. Nobody may wait here for a block that need not
 // run: whose counterparts a kernel waits for must all fit on their devices at once, or have started
 // before.
 
+// What a build for tests can change in these and in the all-reduce kernels (CMake's
+// LINKGAIN_MUTANT), one thing at a time: faults, to see whether all_reduce_stress notices them, and
+// waits without a bound, to measure what the bound costs. Each stands where its name is asked for
+// and nowhere else.
+
+#ifndef LINKGAIN_MUTANT
+#define LINKGAIN_MUTANT none
+#endif
+
 namespace linkgain::kernels {
+
+enum class Mutant {
+  none,
+  no_release,  ///< store_release() orders nothing: on sm_90 no MEMBAR.ALL.SYS
+  /// load_acquire() orders nothing. On sm_90 its code lacks CCTL.IVALL, which empties the
+  /// first-level cache; as all that others write is loaded past that cache (load_once()), and a
+  /// load starts only when the flag's has returned, it need not show there.
+  no_acquire,
+  one_buffer_set,    ///< operations that follow each other use the same buffers
+  flag_before_data,  ///< two_shot signals a chunk before it sends it
+  wrong_share_end,   ///< the last share ends a vector early
+  no_clear,          ///< an operation leaves the buffers of the one before as they are
+  two_sets,          ///< sentinels have two sets of buffers
+  clear_after_send,  ///< an operation clears what the next one receives into, when it has sent
+  unbounded_wait,    ///< no fault: waits ask until the answer is there, and look at no time
+};
+
+inline constexpr Mutant kMutant = Mutant::LINKGAIN_MUTANT;
+
+// Names and meaning are those of the PTX ISA, "Memory consistency model"; the scope is the system.
+
+__device__ inline void store_release(std::uint32_t* to, std::uint32_t value) {
+  if constexpr (kMutant == Mutant::no_release) {
+    asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
+  } else {
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
+  }
+}
+
+__device__ inline std::uint32_t load_acquire(const std::uint32_t* from) {
+  std::uint32_t value;
+  if constexpr (kMutant == Mutant::no_acquire) {
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  } else {
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  }
+  return value;
+}
+
+/// Stores four words, each of which is written at once, but not all together.
+__device__ inline void store_relaxed(uint4* to, const uint4& value) {
+  asm volatile("st.relaxed.sys.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(value.x),
+               "r"(value.y), "r"(value.z), "r"(value.w)
+               : "memory");
+}
+
+__device__ inline uint4 load_relaxed(const uint4* from) {
+  uint4 value;
+  asm volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "l"(from)
+               : "memory");
+  return value;
+}
+
+/// Two words of data, each with a flag beside it that is written with it by one access of 8 bytes,
+/// so that no fence stands between data and flag: LL, for twice the bytes.
+struct alignas(16) LLPacket {
+  std::uint32_t first;
+  std::uint32_t first_flag;
+  std::uint32_t second;
+  std::uint32_t second_flag;
+};
+
+__device__ inline void store_packet(LLPacket* to, const uint2& data, std::uint32_t flag) {
+  asm volatile(
+      "{\n\t"
+      ".reg .b64 low, high;\n\t"
+      "mov.b64 low, {%1, %2};\n\t"
+      "mov.b64 high, {%3, %4};\n\t"
+      "st.volatile.global.v2.b64 [%0], {low, high};\n\t"
+      "}" ::"l"(to),
+      "r"(data.x), "r"(flag), "r"(data.y), "r"(flag)
+      : "memory");
+}
+
+__device__ inline uint4 load_packet(const LLPacket* from) {
+  std::uint64_t low;
+  std::uint64_t high;
+  asm volatile("ld.volatile.global.v2.b64 {%0, %1}, [%2];"
+               : "=l"(low), "=l"(high)
+               : "l"(from)
+               : "memory");
+  return make_uint4(static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32),
+                    static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32));
+}
 
 /// Reads the device-wide timer, which may advance in steps of a microsecond.
 __device__ inline std::uint64_t global_nanoseconds() {
@@ -91,6 +185,16 @@ __device__ void wait_until(Ask ask, IsThere is_there, const WaitBound& bound,
       }
     }
   } while (!is_there());
+}
+
+/// Waits until both flags are what is expected.
+__device__ inline uint2 wait_for_packet(const LLPacket* from, const WaitBound& bound,
+                                        const Awaited& awaited) {
+  uint4 packet;
+  wait_until([&] { packet = load_packet(from); },
+             [&] { return packet.y == awaited.expected && packet.w == awaited.expected; }, bound,
+             awaited, [&] { return packet.y == awaited.expected ? packet.w : packet.y; });
+  return make_uint2(packet.x, packet.z);
 }
 
 /// Waits until *counter, which others count up, has come to `expected`; the numbers may wrap after

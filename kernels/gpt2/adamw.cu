@@ -1,7 +1,7 @@
 #include <cuda_bf16.h>
 
+#include "kernels/common/packs.cuh"
 #include "kernels/common/pdl.cuh"
-#include "kernels/common/vectors.cuh"
 #include "kernels/gpt2/adamw.hpp"
 
 namespace linkgain::kernels {

@@ -1,6 +1,6 @@
 #include <cuda_bf16.h>
 
-#include "kernels/common/vectors.cuh"
+#include "kernels/common/packs.cuh"
 #include "kernels/gpt2/activation_vectors.cuh"
 #include "kernels/gpt2/weights.hpp"
 

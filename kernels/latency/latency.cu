@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "kernels/common/wait.cuh"
 #include "kernels/latency/latency.hpp"
-#include "kernels/peer/packet.cuh"
 
 namespace linkgain::kernels {
 namespace {

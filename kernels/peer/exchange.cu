@@ -1,4 +1,3 @@
-#include "kernels/common/memory_order.cuh"
 #include "kernels/common/wait.cuh"
 #include "kernels/peer/exchange.hpp"
 

@@ -8,6 +8,9 @@ namespace linkgain::kernels {
 inline constexpr int kMostRanks = 8;
 /// The most blocks of such a kernel, as scratch has a place for each.
 inline constexpr int kMostBlocks = 1024;
+/// Bytes of a line of memory. What begins at one costs a link least: stores that do not fill their
+/// lines cost it more.
+inline constexpr int kLineBytes = 128;
 
 /// Memory of equal layout on every rank, as this process's device sees it. The kernels that share
 /// it must be launched with the same grid and in the same order on every rank.

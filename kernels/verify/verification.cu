@@ -1,7 +1,7 @@
 #include <type_traits>
 
 #include "kernels/common/element.cuh"
-#include "kernels/common/vectors.cuh"
+#include "kernels/common/packs.cuh"
 #include "kernels/verify/verification.hpp"
 
 namespace linkgain::kernels {

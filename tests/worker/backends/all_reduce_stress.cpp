@@ -20,7 +20,6 @@
 
 #include "all_reduce_bursts.hpp"
 #include "kernels/all_reduce/all_reduce.hpp"
-#include "kernels/common/mutant.hpp"
 #include "kernels/timing/warm_up.hpp"
 #include "kernels/verify/verification.hpp"
 #include "linkgain/base/errors.hpp"
@@ -53,32 +52,6 @@ struct Options {
   bool one_device = false;
   bool through_host = false;
 };
-
-std::string_view name_of(kernels::Mutant mutant) {
-  switch (mutant) {
-    case kernels::Mutant::none:
-      return "none";
-    case kernels::Mutant::no_release:
-      return "no-release";
-    case kernels::Mutant::no_acquire:
-      return "no-acquire";
-    case kernels::Mutant::one_buffer_set:
-      return "one-buffer-set";
-    case kernels::Mutant::flag_before_data:
-      return "flag-before-data";
-    case kernels::Mutant::wrong_share_end:
-      return "wrong-share-end";
-    case kernels::Mutant::no_clear:
-      return "no-clear";
-    case kernels::Mutant::two_sets:
-      return "two-sets";
-    case kernels::Mutant::clear_after_send:
-      return "clear-after-send";
-    case kernels::Mutant::unbounded_wait:
-      return "unbounded-wait";
-  }
-  return "";
-}
 
 std::string_view type_name(kernels::ElementType type) {
   if (type == kernels::ElementType::float32) return "float32";
@@ -150,8 +123,8 @@ class Stress {
     fmt::print("all_reduce_stress: {} ranks, {}, {}\n", session_.ranks(), info_.name,
                options_.through_host ? "through host memory" : "CUDA IPC");
     fmt::print("GPUs: {}{}\n", fmt::join(gpus_, " "), place_note());
-    fmt::print("mutant: {}\nreplay: --seed {} --first-burst {}\n",
-               name_of(kernels::all_reduce_mutant()), options_.seed, options_.first_burst);
+    fmt::print("mutant: {}\nreplay: --seed {} --first-burst {}\n", kernels::all_reduce_mutant(),
+               options_.seed, options_.first_burst);
     std::fflush(stdout);
   }
 

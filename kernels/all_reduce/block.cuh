@@ -1,27 +1,34 @@
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
 
-#include "kernels/common/memory_order.cuh"
-#include "kernels/common/mutant.hpp"
+#include "kernels/common/math.hpp"
+#include "kernels/common/vectors.cuh"
 #include "kernels/common/wait.cuh"
 #include "kernels/peer/peer_regions.hpp"
 
-// How the blocks of a kernel that works across ranks keep step with their counterparts, the blocks
-// of the same number on the other ranks.
+// What the all-reduce kernels share: their arguments, how data lie in scratch, and how a block
+// keeps step with its counterparts, the blocks of the same number on the other ranks.
 
 namespace linkgain::kernels {
 
-inline constexpr std::int64_t kAlignment = 128;
+/// What every thread reads stands close together, at the beginning: a launch's arguments are in no
+/// cache yet, and small operations wait for each line of them.
+struct AllReduceArguments {
+  // Both of the size that the method goes by, padding included.
+  std::uint32_t items;   ///< of this operation
+  std::uint32_t layout;  ///< of the largest one that shares the scratch, up to a whole line
+  const void* input;
+  WaitBound bound;  ///< of every wait for another rank
+  PeerSteps peers;
+};
 
 /// Which stage of an operation a rank has come to in a block; see Control.
 enum Stage { kSent, kFinished, kStages };
 
 /// At the start of scratch. Counters grow from operation to operation. Each block has its own, so
 /// that none has to wait for another one of its rank.
-struct alignas(kAlignment) Control {
+struct alignas(kLineBytes) Control {
   /// What this rank has counted up to in a block, by stage; and operations, for the set of buffers.
   std::uint32_t counted[kMostBlocks][kStages];
   std::uint32_t operations[kMostBlocks];
@@ -29,39 +36,53 @@ struct alignas(kAlignment) Control {
   std::uint32_t arrived[kStages][kMostBlocks][kMostRanks];
 };
 
+/// Bytes before the buffers in a rank's scratch.
+inline constexpr std::int64_t kControlBytes = sizeof(Control);
+
+inline constexpr int kBufferSets = kMutant == Mutant::one_buffer_set ? 1 : 2;
+
+/// Rounds `vectors` up to the end of their last line: shares and rows of scratch begin at one.
+LINKGAIN_BOTH constexpr std::int64_t whole_lines(std::int64_t vectors) {
+  return round_up(vectors, std::int64_t{kLineBytes} / static_cast<std::int64_t>(sizeof(uint4)));
+}
+
+/// Returns vectors in flight for each thread of a kernel in which a rank talks to all others, so
+/// that the links' latency is covered.
+LINKGAIN_BOTH constexpr int vectors_in_flight(int ranks) {
+  return ranks == 2 ? 4 : (ranks <= 4 ? 2 : 1);
+}
+
 /// Returns what lies at an offset of a region.
 template <typename T>
 __device__ T* at(void* region, std::int64_t offset) {
   return reinterpret_cast<T*>(static_cast<char*>(region) + offset);
 }
 
-/// Bytes before the buffers in a rank's scratch.
-inline constexpr std::int64_t kControlBytes = sizeof(Control);
-
 __device__ inline Control* control_of(const PeerSteps::Region& region) {
   return static_cast<Control*>(region.scratch);
 }
-
-inline constexpr int kBufferSets = kMutant == Mutant::one_buffer_set ? 1 : 2;
 
 /// What this rank knows of one block, from operation to operation. There are two sets of buffers in
 /// turn: whoever sends in operation k+2 has seen everybody's data of k+1, whose senders were then
 /// done with k.
 class BlockSignals {
  public:
-  /// Reads the block's state. Both must outlive it.
-  __device__ BlockSignals(const PeerSteps& peers, const WaitBound& bound)
-      : peers_(peers),
-        own_(*control_of(peers.by_step[0])),
-        bound_(bound),
+  /// Reads the block's state. `arguments` must outlive it.
+  __device__ explicit BlockSignals(const AllReduceArguments& arguments)
+      : peers_(arguments.peers),
+        own_(*control_of(arguments.peers.by_step[0])),
+        bound_(arguments.bound),
         operations_(own_.operations[blockIdx.x]),
         counted_{own_.counted[blockIdx.x][kSent], own_.counted[blockIdx.x][kFinished]} {}
 
-  __device__ std::uint32_t set() const { return operations_ % kBufferSets; }
+  /// Returns where the set in use begins in scratch, with `places` of 16 bytes for all senders
+  /// together.
+  __device__ std::int64_t buffers(std::int64_t places) const {
+    constexpr std::int64_t kPlaceBytes = 16;
+    return kControlBytes + (operations_ % kBufferSets == 0 ? 0 : places * kPlaceBytes);
+  }
   /// Returns the flag, never 0, which is what fresh buffers hold.
   __device__ std::uint32_t flag() const { return operations_ + 1; }
-  /// Returns the packet of this operation that `peer` sends.
-  __device__ Awaited awaits_packet_of(int peer) const { return {WaitPhase::packet, peer, flag()}; }
 
   /// Signals to every other rank's counterpart that what the block has written so far is there, for
   /// whoever waits until it has counted one more. All threads must call it; only some are held up.
@@ -75,7 +96,7 @@ class BlockSignals {
 
   /// Waits until every other rank's counterpart has signalled `behind` less than this one has.
   template <int kRanks>
-  __device__ void wait(Stage stage, std::uint32_t behind = 0) {
+  __device__ void wait(Stage stage, std::uint32_t behind) {
     const int peer = static_cast<int>(threadIdx.x);
     if (peer < kRanks && peer != peers_.rank) wait_for_peer(stage, peer, behind);
     end_if_any_gave_up();
@@ -89,7 +110,7 @@ class BlockSignals {
   }
 
   /// Waits as wait() does, for `peer` alone.
-  __device__ void wait_for_one(Stage stage, int peer, std::uint32_t behind = 0) {
+  __device__ void wait_for_one(Stage stage, int peer, std::uint32_t behind) {
     if (threadIdx.x == 0) wait_for_peer(stage, peer, behind);
     end_if_any_gave_up();
   }
@@ -122,11 +143,34 @@ class BlockSignals {
   std::uint32_t counted_[kStages];
 };
 
-/// Returns where the set in use begins in scratch, with `places` of 16 bytes for all senders
-/// together.
-__device__ inline std::int64_t buffers_of(const BlockSignals& state, std::int64_t places) {
-  constexpr std::int64_t kPlaceBytes = 16;
-  return kControlBytes + (state.set() == 0 ? 0 : places * kPlaceBytes);
-}
+/// The data as a share for each rank: of `pitch` vectors of 16 bytes, or what is left. The pitch,
+/// in whole lines, is that of the largest operation, so that all that share scratch have the same.
+template <int kRanks>
+class Shares {
+ public:
+  __device__ explicit Shares(const AllReduceArguments& arguments)
+      : items_(arguments.items),
+        pitch_(static_cast<std::uint32_t>(
+            whole_lines(divide_up(std::int64_t{arguments.layout}, kRanks)))) {}
+
+  __device__ std::int64_t pitch() const { return pitch_; }
+  __device__ std::int64_t first_of(int share) const {
+    return std::int64_t{pitch_} * static_cast<std::uint32_t>(share);
+  }
+  __device__ std::uint32_t count_of(int share) const {
+    std::int64_t left = std::int64_t{items_} - first_of(share);
+    if constexpr (kMutant == Mutant::wrong_share_end) --left;
+    return static_cast<std::uint32_t>(min(max(left, std::int64_t{0}), pitch()));
+  }
+  /// Returns the chunks of a share, with so many vectors for each thread.
+  __device__ std::uint32_t chunks(int vectors) const {
+    return divide_up(pitch_, blockDim.x * vectors);
+  }
+
+ private:
+  // They have 32 bits, as their products then take fewer registers.
+  std::uint32_t items_;
+  std::uint32_t pitch_;
+};
 
 }  // namespace linkgain::kernels

@@ -1,25 +1,14 @@
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdint>
 
-#include "kernels/all_reduce/layout.cuh"
-#include "kernels/common/pdl.cuh"
-#include "kernels/peer/packet.cuh"
-#include "kernels/peer/signal.cuh"
+#include "kernels/all_reduce/block.cuh"
 
 // Every rank stores its data into all others' scratch, with flags in them: ll. One phase. A
 // thread waits for the packets of its own items, and for nothing else. The state is committed while
 // they are on their way: what comes after them is what an operation takes longer by.
 
 namespace linkgain::kernels {
-
-/// Returns where a sender's packets begin, or one of several that it sends together. A product of
-/// 32 bits, which takes one instruction.
-__device__ inline std::uint64_t row_of(int row, std::uint32_t pitch) {
-  return std::uint64_t{pitch} * static_cast<std::uint32_t>(row);
-}
 
 /// Adds what every rank has, its own or data_of(peer), in the order of the ranks, so that all have
 /// the same sum.
@@ -35,12 +24,9 @@ __device__ void add_in_order(int rank, const Data& own, DataOf data_of, Add add)
   }
 }
 
-/// Reduces by items of 8 bytes. Without a number of blocks the compiler spills to make room for
-/// more.
+/// Reduces by items of 8 bytes, in the order of the ranks, so that all have the same sum.
 template <typename T, int kRanks>
-__global__ void __launch_bounds__(kAllReduceThreads, 1)
-    ll(const __grid_constant__ AllReduceArguments arguments) {
-  pdl_trigger_then_wait();
+__device__ void ll(const AllReduceArguments& arguments) {
   const PeerSteps& peers = arguments.peers;
   const int rank = peers.rank;
   const std::uint32_t items = arguments.items;
@@ -49,14 +35,18 @@ __global__ void __launch_bounds__(kAllReduceThreads, 1)
   const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
   const std::uint32_t stride = gridDim.x * blockDim.x;
   const uint2 first_item = first < items ? input[first] : uint2{};
-  BlockSignals signals(peers, arguments.bound);
+  BlockSignals signals(arguments);
   const std::uint32_t layout = arguments.layout;
-  const std::int64_t buffers = buffers_of(signals, std::int64_t{layout} * kRanks);
+  const std::int64_t buffers = signals.buffers(std::int64_t{layout} * kRanks);
+  // Where a sender's packets begin: a product of 32 bits, which takes one instruction.
+  const auto row_of = [&](int sender) {
+    return std::uint64_t{layout} * static_cast<std::uint32_t>(sender);
+  };
   for (std::uint32_t i = first; i < items; i += stride) {
     const uint2 own = i == first ? first_item : input[i];
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
-      LLPacket* to = at<LLPacket>(peers.by_step[step].scratch, buffers) + row_of(rank, layout);
+      LLPacket* to = at<LLPacket>(peers.by_step[step].scratch, buffers) + row_of(rank);
       store_packet(to + i, own, signals.flag());
     }
   }
@@ -70,20 +60,12 @@ __global__ void __launch_bounds__(kAllReduceThreads, 1)
       sums.add(1, data.y);
     };
     const auto data_of = [&](int peer) {
-      return wait_for_packet(received + row_of(peer, layout) + i, arguments.bound,
-                             signals.awaits_packet_of(peer));
+      return wait_for_packet(received + row_of(peer) + i, arguments.bound,
+                             Awaited{WaitPhase::packet, peer, signals.flag()});
     };
     add_in_order<kRanks>(rank, own, data_of, add);
     output[i] = make_uint2(sums.rounded(0), sums.rounded(1));
   }
 }
-
-template <>
-struct KernelOf<AllReduceMethod::ll> {
-  template <typename T, int kRanks>
-  static AllReduceKernel get() {
-    return ll<T, kRanks>;
-  }
-};
 
 }  // namespace linkgain::kernels
