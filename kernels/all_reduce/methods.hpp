@@ -55,21 +55,15 @@ struct AllReduceTraits {
 
 // clang-format off
 inline constexpr AllReduceTraits kAllReduceMethods[] = {
-    // A flag beside every 4 bytes; whoever sees the flag has the data.
     {AllReduceMethod::ll, "ll", "one-shot, flags in data", "ONE_SHOT", "LL",
      kByP2p | kThroughHost | kFlagsInData, "2 (n - 1)", "1", 8, 256, 256},
-    // No flags: a word that is no sentinel has come. Between three ranks and more as two_shot.
     {AllReduceMethod::sentinel, "sentinel", "sentinels in data", "TWO_SHOT", "SENTINEL",
      kByP2p | kThroughHost | kFlagsInData | kSentinels, "2 (n - 1) / n", "1, of three ranks on 2",
      16, 1024, 2048},
-    // Each share goes to the rank that adds it up, which stores the sum into all others' outputs.
     {AllReduceMethod::two_shot, "two_shot", "two-shot", "TWO_SHOT", "SIMPLE",
-     kByP2p | kReachesData | kDataByShares, "2 (n - 1) / n", "2", 16, 0, 16384},
-    // Each share goes from rank to rank, which add theirs, and its sum round once more.
+     kByP2p | kReachesData | kDataByShares, "2 (n - 1) / n", "2", 16, 0, 0},
     {AllReduceMethod::ring, "ring", "ring", "RING", "SIMPLE",
-     kByP2p | kFloat32Only | kReachesData | kDataByShares, "2 (n - 1) / n", "2 (n - 1)",
-     16, 0, 16384},
-    // two_shot, but a sum goes into its rank's scratch, once, for all others to load.
+     kByP2p | kFloat32Only | kReachesData | kDataByShares, "2 (n - 1) / n", "2 (n - 1)", 16, 0, 0},
     {AllReduceMethod::staged_two_shot, "staged_two_shot", "two-shot, sums staged", "TWO_SHOT",
      "SIMPLE", kThroughHost | kDataByShares | kKeepsOwnShare, "1", "2", 16, 0, 0},
 };
