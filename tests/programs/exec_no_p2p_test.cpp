@@ -48,7 +48,59 @@ TEST_F(ExecWithoutP2p, IsBypassedWhereBytesGoOverNvlinkNevertheless) {
   EXPECT_THAT(result("report.md"), HasSubstr("no-p2p: LD_PRELOAD=liblinkgain"));
   EXPECT_THAT(result("report.md"), HasSubstr("refused cuCtxEnable"));
   const Outcome silent = with_status(5, run_without_p2p(":", "1 = 1"));
-  EXPECT_THAT(result("report.md"), HasSubstr("names no refusal"));
+  EXPECT_THAT(result("report.md"), HasSubstr("was not read"));
+}
+
+/// Runs the manual's command of a container, with a stand-in for docker that gives the program what
+/// the command names and nothing else.
+TEST_F(ExecWithoutP2p, ReachesAContainerByTheCommandOfTheManual) {
+  std::filesystem::create_directory(folder_ / "bin");
+  write_script("bin/docker",
+               "#!/bin/bash\n"
+               "given=(PATH=\"$PATH\" LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\") mounted=:\n"
+               "while [ \"$1\" != IMAGE ]; do\n"
+               "  case $1 in\n"
+               "    -e) given+=(\"$2=${!2}\"); shift;;\n"
+               "    -v) mounted+=${2%%:*}:; shift;;\n"
+               "  esac\n"
+               "  shift\n"
+               "done\n"
+               "case $mounted in *:\"${LINKGAIN_NO_P2P_LOG%/runs/*}\":*) ;;\n"
+               "  *) given+=(LINKGAIN_NO_P2P_LOG=/nonexistent);;\n"
+               "esac\n"
+               "exec env -i \"${given[@]}\" \"${@:2}\"\n");
+  const std::string manual = read_text(MANUAL);
+  const std::size_t begin = manual.find("linkgain exec --out", manual.find("### no-p2p"));
+  const std::string shown = manual.substr(begin, manual.find("```", begin) - begin);
+  const std::size_t program = shown.find("python train.py");
+  ASSERT_NE(program, shown.npos) << shown;
+  ProgramRequest made = on_machine("rtx4090-p2p", request({}, {}));
+  made.arguments = {"sh", "-c", shown.substr(0, program) + PEER_PROGRAM + " v2"};
+  made.environment["PATH"] = (folder_ / "bin").string() + ":" +
+                             std::filesystem::path(LINKGAIN).parent_path().string() +
+                             ":/usr/bin:/bin";
+  made.environment["LD_LIBRARY_PATH"] = DRIVER_FOLDER;
+  with_status(0, run_program(made));
+  EXPECT_THAT(log("no-p2p-1"), HasSubstr("can access 0 0\n"));
+  EXPECT_THAT(log("no-p2p-1.refused"), HasSubstr("cuCtxEnablePeerAccess\n"));
+  EXPECT_THAT(result("report.md"), Not(HasSubstr("exec-no-change")));
+}
+
+/// Tells a library that refused nothing from one whose log did not come.
+TEST_F(ExecWithoutP2p, TellsALogThatDidNotComeFromAnEmptyOne) {
+  const auto said = [&](const Words& command) {
+    ProgramRequest made =
+        on_machine("rtx4090-p2p", request({"--variant", "p2p", "--variant", "no-p2p"}, command));
+    made.environment["LD_LIBRARY_PATH"] = DRIVER_FOLDER;
+    with_status(0, run_program(made));
+    return warning("exec-no-change").at("text").get<std::string>();
+  };
+  EXPECT_THAT(
+      said({"python3", "-c", "import ctypes; ctypes.CDLL('libcuda.so.1').cuGetProcAddress_v2"}),
+      HasSubstr("refused no peer"));
+  EXPECT_THAT(said({"env", "-u", "LINKGAIN_NO_P2P_LOG", PEER_PROGRAM, "v2"}),
+              HasSubstr("was not read"));
+  EXPECT_THAT(said({"true"}), HasSubstr("was not read"));
 }
 
 TEST_F(ExecWithoutP2p, StandsBeforeWhatIsPreloadedAnyway) {

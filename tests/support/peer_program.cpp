@@ -10,9 +10,10 @@
 #include <vector>
 
 /// A program that asks the driver for peer access by all functions that give it, which it finds in
-/// the way that its first argument names: linked, handle, default, next, v1, v2, v1-of-v1,
-/// v2-of-v2. It prints what each call gave, or with "threads" behind that calls from several and
-/// after fork() and prints nothing.
+/// the way that its first argument names: linked, handle, version, default, next, v1, v2, v1-of-v1,
+/// v2-of-v2, or by a dlsym() that it finds: dlsym-of-dlsym, dlsym-of-dlvsym,
+/// dlsym-of-dlvsym-of-dlsym. It prints what each call gave, or with "threads" behind that calls
+/// from several and after fork() and prints nothing.
 namespace {
 
 struct Location {
@@ -61,6 +62,8 @@ int double_depth();
 
 namespace {
 
+using FindByHandle = void*(void*, const char*);
+using FindByVersion = void*(void*, const char*, const char*);
 using FindOld = int(const char*, void**, int, std::uint64_t);
 using FindNew = int(const char*, void**, int, std::uint64_t, int*);
 
@@ -72,6 +75,25 @@ Signature* by_handle(void* library, const char* name) {
 void* driver() {
   static void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   return library;
+}
+
+void* library_of(const char* name) {
+  return name[0] == 'n' ? dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL) : driver();
+}
+
+/// Finds dlsym() itself as `way` says; null where it speaks of another way.
+FindByHandle* found_dlsym(const std::string& way) {
+  if (!way.starts_with("dlsym-of-")) return nullptr;
+  void* const library = dlopen("libdl.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (way == "dlsym-of-dlsym") return by_handle<FindByHandle>(library, "dlsym");
+  auto* const find =
+      way == "dlsym-of-dlvsym" ? &dlvsym : by_handle<FindByVersion>(library, "dlvsym");
+  for (const char* version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"}) {
+    if (void* found = find(library, "dlsym", version)) {
+      return reinterpret_cast<FindByHandle*>(found);
+    }
+  }
+  return nullptr;
 }
 
 void* find_old(FindOld* find, const char* name, int version) {
@@ -89,8 +111,9 @@ void* find_new(FindNew* find, const char* name, int version) {
 void* find(const std::string& way, const char* name) {
   if (way == "default") return dlsym(RTLD_DEFAULT, name);
   if (way == "next") return dlsym(RTLD_NEXT, name);
-  if (name[0] == 'n') return dlsym(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL), name);
-  if (way == "handle") return dlsym(driver(), name);
+  if (way == "version") return dlvsym(library_of(name), name, "DRIVER_DOUBLE");
+  if (auto* const found = found_dlsym(way)) return found(library_of(name), name);
+  if (name[0] == 'n' || way == "handle") return dlsym(library_of(name), name);
   auto* const v1 = by_handle<FindOld>(driver(), "cuGetProcAddress");
   auto* const v2 = by_handle<FindNew>(driver(), "cuGetProcAddress_v2");
   if (way == "v1") return find_old(v1, name, kVersion11);

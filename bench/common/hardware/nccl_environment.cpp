@@ -202,8 +202,10 @@ std::string what_bypasses(std::string_view assignment) {
         "-cc.pass_config.fuse_allreduce_rms=False)",
         assignment.substr(0, assignment.find('=')));
   }
-  return "no-p2p was bypassed, by managed memory or by a process that does not load the library "
-         "(static, setuid, in a container)";
+  return "no-p2p was bypassed: by managed memory, by a library that is loaded with RTLD_DEEPBIND "
+         "or "
+         "dlmopen(), or by a process that does not load no-p2p's library (static, setuid, in a "
+         "container)";
 }
 
 bool is_harmless(const EnvironmentVariable& variable, std::string_view value) {

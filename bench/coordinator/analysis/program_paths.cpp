@@ -104,13 +104,23 @@ std::string share_text(const ArmEvidence& arm, double bytes, double most) {
       reaches_nccl_alone(arm.forbidding) ? ", which no variable of NCCL's reaches" : "", engine);
 }
 
+/// Says why the log of no-p2p's library was not read of a run; empty where it was of all.
+std::string why_no_refusals(const ArmEvidence& arm) {
+  for (const RunEvidence& run : arm.runs) {
+    if (!run.refused_reason.empty()) return run.refused_reason;
+  }
+  return {};
+}
+
 /// Says what the library of no-p2p refused to an arm; empty where none is to keep it from P2P.
 std::string refused_text(const ArmEvidence& arm) {
   if (reaches_nccl_alone(arm.forbidding)) return {};
   std::set<std::string> refused;
   for (const RunEvidence& run : arm.runs) refused.insert(run.refused.begin(), run.refused.end());
-  return refused.empty() ? "; the library's log names no refusal"
-                         : fmt::format("; the library refused {}", fmt::join(refused, ", "));
+  if (!refused.empty()) return fmt::format("; the library refused {}", fmt::join(refused, ", "));
+  const std::string unread = why_no_refusals(arm);
+  return unread.empty() ? "; the library refused nothing"
+                        : fmt::format("; the library's log was not read: {}", unread);
 }
 
 /// Judges an arm without P2P, beside the most that one with it moved. One run is enough: a median
@@ -188,13 +198,23 @@ void judge_reach(const ArmEvidence& arm, const std::vector<ArmEvidence>& arms,
   const std::string variable = arm.forbidding.substr(0, arm.forbidding.find('='));
   if (!reaches_nccl_alone(arm.forbidding)) {
     if (is_peer_access_refused(arm.runs)) return;
+    const std::string unread = why_no_refusals(arm);
     warnings.push_back(
         {name_of(WarningCode::exec_no_change),
-         fmt::format("{}: the log of no-p2p's library names no refusal of peer access: the program "
-                     "asked for none, did not load the library, or could not write the log",
-                     arm.variant),
-         "a process does not load it that is static, setuid or in a container; a program that asks "
-         "for no P2P has nothing to lose"});
+         unread.empty()
+             ? fmt::format("{}: no-p2p's library refused no peer access: the program asked for "
+                           "none, or got past the library",
+                           arm.variant)
+             : fmt::format("{}: it is not known whether no-p2p's library refused peer access, as "
+                           "its log was not read: {}",
+                           arm.variant, unread),
+         unread.empty()
+             ? "libraries get past it that are loaded with RTLD_DEEPBIND or dlmopen(); a program "
+               "that asks for no P2P has nothing to lose"
+             : fmt::format(
+                   "a process does not load it that is static or setuid; one in a container "
+                   "or of another user needs {}, and the folder that it names",
+                   kRefusalLog)});
   } else if (bypasses_nccl(engine_choice(arm.runs)) && !is_without_p2p(arm.path)) {
     warnings.push_back(
         {name_of(WarningCode::exec_no_change),

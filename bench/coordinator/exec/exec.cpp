@@ -136,7 +136,7 @@ class Rounds {
   JournalWriter& journal_;
   ExecObserver& observer_;
   ErrorReadings errors_;
-  bool noted_missing_log_ = false;
+  std::set<std::string> noted_logs_;   ///< that did not come
   std::vector<Environment> received_;  ///< by variant, an empty value where one reaches no program
   std::set<std::pair<int, std::string>> arrived_;  ///< variables of variants that programs had
   Clock::time_point start_ = Clock::now();
@@ -252,8 +252,9 @@ void Rounds::keep(const RunReport& report, int position) {
   const auto time = report.values.find(std::string(ProgramMetric::kTime));
   if (time != report.values.end()) seen.seconds = time->second.samples.front();
   note_received(report);
-  if (!report.missing_log.empty() && !std::exchange(noted_missing_log_, true)) {
-    warn_at_once({name_of(WarningCode::run_noted), report.missing_log, {}});
+  for (const std::string& note : report.missing_logs) {
+    const bool is_new = noted_logs_.insert(note).second;
+    if (is_new) warn_at_once({name_of(WarningCode::run_noted), note, {}});
   }
   for (const std::string& note : report.notes) {
     record_.warnings.push_back(

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "linkgain/base/environment.hpp"
-#include "linkgain/base/temporary_folder.hpp"
 #include "linkgain/exec/exec_plan.hpp"
 #include "linkgain/record/evidence.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
@@ -17,9 +17,10 @@ namespace linkgain {
 /// no-p2p which functions refused peer access.
 class ProgramLogs {
  public:
-  /// Names the library's file in `environment`, and NCCL's, which `nccl_logs` gives, in
-  /// for_program(), unless somebody else chooses what it logs.
+  /// Names the library's file, which `log` gives, in `environment`, and NCCL's, which `nccl_logs`
+  /// gives, in for_program(), unless somebody else chooses what it logs.
   ProgramLogs(const ExecPlan& plan, const RunPlace& place,
+              const std::function<std::filesystem::path(const std::string& name)>& log,
               const std::function<NcclLogFiles(const std::string& name)>& nccl_logs,
               Environment& environment);
 
@@ -29,20 +30,19 @@ class ProgramLogs {
   /// Keeps what NCCL writes from filling the disk.
   void limit() const;
 
-  /// Notes what they say, or why they say nothing, once the program has ended. Returns why NCCL's,
-  /// which a program that may use NCCL was to write, did not come; empty where it did.
-  std::string note(RunEvidence& evidence) const;
+  /// Notes what they say, or why they say nothing, once the program has ended. Returns why those
+  /// did not come that the program was to write.
+  std::vector<std::string> note(RunEvidence& evidence) const;
 
  private:
-  std::string note_missing(RunEvidence& evidence) const;
-  std::vector<std::string> refused_functions() const;
-  std::string refusal_file() const { return (folder_->path() / "refused").string(); }
+  std::string note_connections(RunEvidence& evidence) const;
+  std::string note_refused(RunEvidence& evidence) const;
 
   Environment for_program_;
   std::string chosen_by_;  ///< the variable by which somebody else chooses what NCCL logs
   bool is_in_container_;
   std::optional<NcclLogFiles> nccl_;
-  std::optional<TemporaryFolder> folder_;  ///< of no-p2p's file
+  std::optional<std::filesystem::path> refusals_;  ///< of no-p2p's library
 };
 
 }  // namespace linkgain

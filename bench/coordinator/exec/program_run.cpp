@@ -158,8 +158,8 @@ class Run {
     if (server_) end_server();
     if (watched_) {
       report_.evidence = gpus_.end();
-      const std::string missing_log = logs_.note(report_.evidence);
-      if (!report_.failure) report_.missing_log = missing_log;
+      std::vector<std::string> missing = logs_.note(report_.evidence);
+      if (!report_.failure) report_.missing_logs = std::move(missing);
       std::ranges::move(engine_choices_in({log_, server_log_}),
                         std::back_inserter(report_.evidence.engine_says));
       report_.received = received_in_run(plan_, report_.place, gpus_.processes(), environment_);
@@ -213,7 +213,7 @@ class Run {
   const std::function<void()>& tick_;
   RunReport report_;
   Environment environment_;
-  ProgramLogs logs_{plan_, report_.place, surroundings_.nccl_logs, environment_};
+  ProgramLogs logs_{plan_, report_.place, surroundings_.log, surroundings_.nccl_logs, environment_};
   std::filesystem::path log_;  ///< of the command and of those before and after it
   std::filesystem::path server_log_;
   std::vector<LogLimit> limits_;

@@ -56,13 +56,18 @@ std::vector<Environment> environments_of_program(const SeenProcesses& all,
   return {environment_behind(*program, all, left)};
 }
 
-/// Says how the program's container gets the variables; beside them those of NCCL's log that
-/// linkgain sets and the command does not pass on.
+/// Says how the program's container gets the variables; beside them those of logs that linkgain
+/// sets and the command does not pass on.
 std::string how_to_pass_on(const ExecPlan& plan, const RunPlace& place,
                            const std::set<std::string>& names) {
   std::string advice = fmt::format("pass it on, before the image: -e {}", fmt::join(names, " -e "));
-  if (!chooses_nccl_log(plan, place, {}).empty()) return advice;
-  const Environment set = log_variables({});
+  Environment set;
+  if (chooses_nccl_log(plan, place, {}).empty()) set = log_variables({});
+  if (std::ranges::any_of(plan.variants, [](const Variant& each) {
+        return forbids_p2p(kPreload, value_of(each.environment, kPreload));
+      })) {
+    set[kRefusalLog];
+  }
   const Environment inside = received(words_of(plan, place), set);
   std::string log;
   for (const auto& [name, value] : set) {
@@ -70,8 +75,8 @@ std::string how_to_pass_on(const ExecPlan& plan, const RunPlace& place,
   }
   if (log.empty()) return advice;
   return fmt::format(
-      "{}; for NCCL's log, which tells the path,{}, and the results folder, as by -v, under its "
-      "own path",
+      "{}; for the logs that tell the path,{}, and the results folder, as by -v, under its own "
+      "path",
       advice, log);
 }
 

@@ -1,5 +1,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -24,7 +25,12 @@
 // Takes the first versions, which libdl.so.2 has in older containers and libc.so.6 from 2.34 on.
 asm(".symver dlopen, dlopen@" LINKGAIN_FIRST_GLIBC);
 asm(".symver dlclose, dlclose@" LINKGAIN_FIRST_GLIBC);
-asm(".symver dlvsym, dlvsym@" LINKGAIN_FIRST_GLIBC);
+
+// What programs get for dlsym() and dlvsym(): below.
+extern "C" {
+__attribute__((visibility("hidden"))) extern const char linkgain_dlsym[];
+__attribute__((visibility("hidden"))) extern const char linkgain_dlvsym[];
+}
 
 namespace {
 
@@ -69,8 +75,6 @@ using MemoryHandle = unsigned long long;
 /// Device memory is mapped in units of it (cuMemGetAllocationGranularity).
 constexpr DeviceAddress kGranularity = DeviceAddress{2} << 20;
 
-using FindSymbol = void* (*)(void*, const char*);
-
 /// A function that this library stands before.
 struct Function {
   const char* name;
@@ -99,12 +103,76 @@ enum Index {
 };
 extern Function functions[function_count];
 
+using FindSymbol = void* (*)(void*, const char*);
+using FindVersion = void* (*)(void*, const char*, const char*);
+
+std::uint32_t gnu_hash(const char* name) {
+  std::uint32_t hash = 5381;
+  for (; *name != '\0'; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
+  return hash;
+}
+
+/// Finds a function in a loaded library by its table DT_GNU_HASH, whatever its version; null where
+/// there is none.
+void* find_exported(const dl_phdr_info& library, const char* name) {
+  const ElfW(Dyn)* part = nullptr;
+  for (int i = 0; i < library.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = library.dlpi_phdr[i];
+    if (header.p_type != PT_DYNAMIC) continue;
+    part = reinterpret_cast<const ElfW(Dyn)*>(library.dlpi_addr + header.p_vaddr);
+  }
+  const ElfW(Sym)* symbols = nullptr;
+  const char* names = nullptr;
+  const std::uint32_t* table = nullptr;
+  for (; part != nullptr && part->d_tag != DT_NULL; ++part) {
+    if (part->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(part->d_un.d_ptr);
+    if (part->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(part->d_un.d_ptr);
+    if (part->d_tag == DT_GNU_HASH)
+      table = reinterpret_cast<const std::uint32_t*>(part->d_un.d_ptr);
+  }
+  if (symbols == nullptr || names == nullptr || table == nullptr || table[0] == 0) return nullptr;
+  constexpr std::uint32_t kWordsOfHeader = 4;
+  constexpr std::uint32_t kWordsOfMask = sizeof(ElfW(Addr)) / sizeof(std::uint32_t);
+  const std::uint32_t* const buckets = table + kWordsOfHeader + table[2] * kWordsOfMask;
+  const std::uint32_t* const hashes = buckets + table[0];
+  const std::uint32_t first = table[1];  // symbol that has a hash
+  const std::uint32_t hash = gnu_hash(name);
+  for (std::uint32_t i = buckets[hash % table[0]]; i >= first; ++i) {
+    const std::uint32_t each = hashes[i - first];  // its last bit ends the bucket
+    if ((each | 1) == (hash | 1) && std::strcmp(names + symbols[i].st_name, name) == 0) {
+      return reinterpret_cast<void*>(library.dlpi_addr + symbols[i].st_value);
+    }
+    if ((each & 1) != 0) break;
+  }
+  return nullptr;
+}
+
+/// Gives the C library's dlvsym(): a name that is linked would find this library's.
+FindVersion real_dlvsym() {
+  static constinit std::atomic<void*> known{nullptr};
+  if (known == nullptr) {
+    dl_iterate_phdr(
+        [](dl_phdr_info* library, std::size_t, void*) {
+          for (const char* file : {"/libc.so.6", "/libdl.so.2"}) {
+            const std::size_t length = std::strlen(library->dlpi_name);
+            const std::size_t own = std::strlen(file);
+            if (length < own || std::strcmp(library->dlpi_name + length - own, file) != 0) continue;
+            if (void* const found = find_exported(*library, "dlvsym")) known = found;
+          }
+          return known == nullptr ? 0 : 1;
+        },
+        nullptr);
+  }
+  return reinterpret_cast<FindVersion>(known.load());
+}
+
 /// Finds the dlsym() that programs would have; null where the C library is not glibc.
 FindSymbol real_dlsym() {
   static constinit std::atomic<FindSymbol> known{nullptr};
-  if (const FindSymbol found = known) return found;
+  const FindVersion find = real_dlvsym();
+  if (known != nullptr || find == nullptr) return known;
   for (const char* version : {"GLIBC_2.34", LINKGAIN_FIRST_GLIBC}) {
-    if (void* found = dlvsym(RTLD_NEXT, "dlsym", version)) {
+    if (void* found = find(RTLD_NEXT, "dlsym", version)) {
       known = reinterpret_cast<FindSymbol>(found);
       break;
     }
@@ -131,8 +199,12 @@ Signature* driver_function(const char* name) {
   return reinterpret_cast<Signature*>(find_in_driver(name));
 }
 
+void write_line(const char* text);
+
 /// Keeps the first function that a program would have found, and gives what it gets.
 void* wrapped(Function& function, void* found) {
+  static constinit std::atomic<bool> is_noted{false};
+  if (!is_noted.exchange(true)) write_line("loaded");
   void* unknown = nullptr;
   if (found != function.own()) function.real.compare_exchange_strong(unknown, found);
   return function.own();
@@ -149,31 +221,35 @@ CUresult call(Function& function, Arguments... arguments) {
 }
 
 /// Adds a line to an open file unless it has it: each process of a program refuses the same.
-void add_line(int file, const char* name) {
+void add_line(int file, const char* added) {
   char text[4096] = "\n";
   const ssize_t size = read(file, text + 1, sizeof(text) - 2);
   text[1 + std::max<ssize_t>(0, size)] = '\0';
   char line[64] = "\n";
-  std::strncat(line, name, sizeof(line) - 3);
+  std::strncat(line, added, sizeof(line) - 3);
   std::strcat(line, "\n");
   if (std::strstr(text, line) != nullptr) return;
   const std::size_t length = std::strlen(line + 1);
   if (write(file, line + 1, length) != static_cast<ssize_t>(length)) return;  // it is full
 }
 
-/// Notes in the file that LINKGAIN_NO_P2P_LOG names that the function refused something, once.
-void note(Function& function) {
-  if (function.is_noted.exchange(true)) return;
+/// Adds a line to the file that LINKGAIN_NO_P2P_LOG names.
+void write_line(const char* text) {
   const int error = errno;
   const char* const path = std::getenv("LINKGAIN_NO_P2P_LOG");
   const int file = path == nullptr ? -1 : open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
   if (file >= 0) {
     while (flock(file, LOCK_EX) != 0 && errno == EINTR) {
     }
-    add_line(file, function.name);
+    add_line(file, text);
     close(file);
   }
   errno = error;
+}
+
+/// Notes that the function refused something, once.
+void note(Function& function) {
+  if (!function.is_noted.exchange(true)) write_line(function.name);
 }
 
 CUresult refuse(Function& function, CUresult result) {
@@ -379,83 +455,123 @@ constinit Function functions[function_count] = {
     LINKGAIN_FUNCTION(cuGetProcAddress_v2),
     LINKGAIN_FUNCTION(nvmlDeviceGetP2PStatus)};
 
-/// Gives what dlsym() returns, or the dlsym() that is to be asked instead.
+/// Gives what dlsym() or dlvsym() returns, or the one that is to be asked instead.
 struct Lookup {
   void* found;
-  FindSymbol ask;
+  void* ask;
 };
+
+/// Gives what stands before dlsym() and dlvsym() where a program found the C library's in a handle.
+void* in_place_of(void* found) {
+  if (found == reinterpret_cast<void*>(real_dlsym())) return const_cast<char*>(linkgain_dlsym);
+  if (found == reinterpret_cast<void*>(real_dlvsym())) return const_cast<char*>(linkgain_dlvsym);
+  return found;
+}
 
 }  // namespace
 
-/// Decides what dlsym() does, which is below. For RTLD_DEFAULT and RTLD_NEXT a function of the
-/// driver is there if its library is loaded: without that a lookup would find this library's.
-extern "C" __attribute__((visibility("hidden"), used)) Lookup linkgain_look_up(void* handle,
-                                                                               const char* name) {
+/// Decides what dlsym(), for which `version` is null, and dlvsym() do, which are below. For
+/// RTLD_DEFAULT and RTLD_NEXT a function of the driver is there if its library is loaded: without
+/// that a lookup would find this library's. By RTLD_NEXT those that stand before dlsym() themselves
+/// find the C library's, which they call.
+extern "C" __attribute__((visibility("hidden"), used)) Lookup linkgain_look_up(
+    void* handle, const char* name, const char* version) {
   const FindSymbol find = real_dlsym();
-  Function* const function = find_function(name);
-  if (find == nullptr || function == nullptr) return {nullptr, find};
+  const FindVersion find_version = real_dlvsym();
+  const Lookup ask{nullptr, version == nullptr ? reinterpret_cast<void*>(find)
+                                               : reinterpret_cast<void*>(find_version)};
+  if (find == nullptr || name == nullptr) return ask;
   const bool is_in_scope = handle == RTLD_DEFAULT || handle == RTLD_NEXT;
-  void* found = is_in_scope ? function->own() : find(handle, name);
+  const auto look = [&] {
+    return version == nullptr ? find(handle, name) : find_version(handle, name, version);
+  };
+  Function* const function = find_function(name);
+  if (function == nullptr) {
+    const bool finds = std::strcmp(name, "dlsym") == 0 || std::strcmp(name, "dlvsym") == 0;
+    return is_in_scope || !finds ? ask : Lookup{in_place_of(look()), nullptr};
+  }
+  void* found = is_in_scope ? function->own() : look();
   if (found == function->own()) found = find_in_driver(name);
   return {found == nullptr ? nullptr : wrapped(*function, found), nullptr};
 }
 
-// dlsym() jumps to the C library's with the caller's return address on the stack: RTLD_NEXT and
-// RTLD_DEFAULT mean what they mean to the library that asks.
+// dlsym() and dlvsym() jump to the C library's with the caller's return address on the stack:
+// RTLD_NEXT and RTLD_DEFAULT mean what they mean to the library that asks.
 #if defined(__x86_64__)
 asm(R"(
   .text
-  .globl dlsym
+  .globl dlsym, dlvsym
   .type dlsym, @function
+  .type dlvsym, @function
 dlsym:
+linkgain_dlsym:
+  .cfi_startproc
+  endbr64
+  xorl %edx, %edx
+  .cfi_endproc
+  .size dlsym, .-dlsym
+dlvsym:
+linkgain_dlvsym:
   .cfi_startproc
   endbr64
   pushq %rdi
   .cfi_adjust_cfa_offset 8
   pushq %rsi
   .cfi_adjust_cfa_offset 8
-  subq $8, %rsp
+  pushq %rdx
   .cfi_adjust_cfa_offset 8
   call linkgain_look_up
-  addq $8, %rsp
+  movq %rdx, %rcx
+  popq %rdx
   .cfi_adjust_cfa_offset -8
   popq %rsi
   .cfi_adjust_cfa_offset -8
   popq %rdi
   .cfi_adjust_cfa_offset -8
-  testq %rdx, %rdx
+  testq %rcx, %rcx
   je 1f
-  jmp *%rdx
+  jmp *%rcx
 1:
   ret
   .cfi_endproc
-  .size dlsym, .-dlsym
+  .size dlvsym, .-dlvsym
 )");
 #elif defined(__aarch64__)
 asm(R"(
   .text
-  .globl dlsym
+  .globl dlsym, dlvsym
   .type dlsym, %function
+  .type dlvsym, %function
 dlsym:
+linkgain_dlsym:
   .cfi_startproc
   hint #34
-  stp x29, x30, [sp, #-32]!
-  .cfi_adjust_cfa_offset 32
-  .cfi_offset x30, -24
+  mov x2, xzr
+  .cfi_endproc
+  .size dlsym, .-dlsym
+dlvsym:
+linkgain_dlvsym:
+  .cfi_startproc
+  hint #34
+  stp x29, x30, [sp, #-48]!
+  .cfi_adjust_cfa_offset 48
+  .cfi_offset x30, -40
   stp x0, x1, [sp, #16]
+  str x2, [sp, #32]
   bl linkgain_look_up
   mov x16, x1
   mov x17, x0
   ldp x0, x1, [sp, #16]
-  ldp x29, x30, [sp], #32
-  .cfi_adjust_cfa_offset -32
+  ldr x2, [sp, #32]
+  ldp x29, x30, [sp], #48
+  .cfi_adjust_cfa_offset -48
   cbz x16, 1f
   br x16
 1:
   mov x0, x17
   ret
   .cfi_endproc
-  .size dlsym, .-dlsym
+  .size dlvsym, .-dlvsym
 )");
 #else
 #error "dlsym() is not written for this processor"

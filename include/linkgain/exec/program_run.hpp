@@ -33,7 +33,8 @@ struct RunReport {
   std::vector<std::string> notes{};       ///< what else went wrong
   std::vector<std::string> hang{};        ///< where it passed a limit: who of it hung, a line each
   RunEvidence evidence{};                 ///< what was seen of it from outside
-  std::string missing_log{};  ///< why NCCL's log, which the run was to have, may not have come
+  /// Why logs that the run was to have, NCCL's or that of no-p2p's library, did not come.
+  std::vector<std::string> missing_logs{};
   /// What its program had of the variables that variants set: empty values of its own variant's
   /// that did not reach it. Absent where none of its processes was seen.
   std::optional<Environment> received{};

@@ -32,6 +32,8 @@ const EnvironmentVariable* known_variable(std::string_view name);
 inline constexpr const char* kPreload = "LD_PRELOAD";
 /// The library of ours that refuses peer access to the program that loads it.
 inline constexpr const char* kNoP2pLibrary = "liblinkgain_no_p2p.so";
+/// Names the file in which that library notes what it refused.
+inline constexpr const char* kRefusalLog = "LINKGAIN_NO_P2P_LOG";
 
 /// Returns whether this assignment keeps NCCL from P2P altogether, read as NCCL reads it
 /// (src/graph/paths.cc, ncclGetLevel): NCCL_P2P_DISABLE is 1 as a number of any base, with anything

@@ -122,7 +122,8 @@ struct RunEvidence {
   std::string connections_reason{};  ///< why NCCL's log was not read; empty where it was
   /// Functions of the driver that refused peer access, by no-p2p's library.
   std::vector<std::string> refused{};
-  Neighbours neighbours{};  ///< times count from the run's begin
+  std::string refused_reason{};  ///< why that library's log was not read; empty where it was
+  Neighbours neighbours{};       ///< times count from the run's begin
   /// Processor time of looking and reading, and the time in which the program waited for a reader.
   double cost_s = 0.0;
   bool operator==(const RunEvidence&) const = default;

@@ -458,6 +458,8 @@ void describe_members(auto& visit, json::Is<RunEvidence> auto& evidence) {
               "why NCCL's log was not read; empty where it was, absent in older records");
   visit.sparse("refused", evidence.refused,
                "functions of the driver that refused peer access, by no-p2p's library");
+  visit.sparse("refused_reason", evidence.refused_reason,
+               "why the log of no-p2p's library was not read; empty where it was");
   visit("neighbours", evidence.neighbours);
   visit("cost_s", evidence.cost_s,
         "processor time of looking and reading, and the time in which the program waited for "

@@ -50,7 +50,7 @@ TEST(LogsOfPrograms, AreMissedOnce) {
   const ExecPlan plan = make_exec_plan(options, {{"PATH", "/usr/bin:/bin"}});
   const Record record = execute_double(options, plan, [](const RunPlace& place) {
                           RunReport report = report_of(place, {{"time", one_value(10.0)}});
-                          report.missing_log = "none came";
+                          report.missing_logs = {"none came"};
                           return report;
                         }).record;
   EXPECT_EQ(std::ranges::count(record.warnings, "run-noted", &Warning::code), 1);

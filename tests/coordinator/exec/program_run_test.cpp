@@ -307,11 +307,11 @@ TEST_F(ProgramRun, SaysWhatLetsNcclsLogOutOfAContainer) {
   const RunReport report = run_words({docker.string(), "run", "image", "train"});
   EXPECT_NE(report.evidence.connections_reason, "");
   for (const std::string& part : {std::string("NCCL_DEBUG_FILE"), folder_.path().string()}) {
-    EXPECT_THAT(report.missing_log, HasSubstr(part));
+    EXPECT_THAT(report.missing_logs, ElementsAre(HasSubstr(part)));
   }
   const RunReport other = run("true");
   EXPECT_EQ(other.evidence.connections_reason, "") << "it uses no NCCL";
-  EXPECT_EQ(other.missing_log, "");
+  EXPECT_THAT(other.missing_logs, IsEmpty());
 }
 
 TEST_F(ProgramRun, TakesNoPartInALogThatIsTheUsers) {
