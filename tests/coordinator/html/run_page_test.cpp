@@ -109,7 +109,7 @@ TEST(RunPage, AnswersWhatAReaderAsks) {
 
 TEST(RunPage, SaysOfEachWarningWhetherSomethingIsWrong) {
   Situations answers;
-  const Record record = healthy("2xH200-default");
+  const Record record = healthy("2xH200-quick");
   for (const WarningRow& row : warning_rows()) {
     if (row.origin == WarningOrigin::comparison) continue;  // in no run's record
     const std::string code(row.name);
