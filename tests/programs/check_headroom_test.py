@@ -13,8 +13,8 @@ SCRIPT = stand_in.ROOT / "scripts" / "validation" / "check-headroom"
 
 
 def row(size, whole, half_width=0.01, last="floor"):
-    return {"case": f"all_reduce/{size}", "steps": [{"station": "nccl"}, {"station": last}], "whole": whole,
-            "low": whole * (1 - half_width), "high": whole * (1 + half_width)}
+    step = {"station": last, "whole": whole, "whole_low": whole * (1 - half_width), "whole_high": whole * (1 + half_width)}
+    return {"case": f"all_reduce/{size}", "steps": [{"station": "nccl"}, step]}
 
 
 class CheckHeadroom(unittest.TestCase):
@@ -51,7 +51,8 @@ class CheckHeadroom(unittest.TestCase):
         self.assertEqual(self.check(same + [row("9", 2.0)], same + [row("9", 3.0)]).returncode, 0)
 
     def test_other_steps_and_single_launches_are_not_compared(self):
-        single = dict(row("2MiB", 2.0), low=None, high=None)
+        single = row("2MiB", 2.0)
+        single["steps"][-1]["whole_low"] = None
         done = self.check([row("1MiB", 2.0), single], [row("1MiB", 2.0, last="kernel"), single])
         self.assertEqual(done.returncode, 7, done.stderr)
         self.assertIn("0 of 0", done.stdout)

@@ -266,8 +266,8 @@ inline RecordedAnswer full_answer(const std::string& name) {
                                 .variant = "ll128",
                                 .time = Seconds{2e-6},
                                 .factor = Estimate{2.0, Interval{1.9, 2.1}, 6},
-                                .blocks = 24}},
-                              {2.0, Interval{1.9, 2.1}, 6}}},
+                                .whole = Estimate{2.0, Interval{1.9, 2.1}, 6},
+                                .blocks = 24}}}},
           .predicted = {row}};
 }
 

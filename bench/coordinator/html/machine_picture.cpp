@@ -414,7 +414,7 @@ std::string machine_figure(const Machine& machine, std::string_view id) {
 std::string machine_svg(const Machine& machine, const std::string& sentence) {
   Picture picture = picture_of(machine);
   picture.title.clear();
-  return svg_file(sentence, one_line(describe_ranks(machine)) + ". Drawn by linkgain topo.",
+  return svg_file({sentence, {}}, one_line(describe_ranks(machine)) + ". Drawn by linkgain topo.",
                   {picture});
 }
 

@@ -23,18 +23,10 @@
 namespace linkgain {
 namespace {
 
-/// Writes the first sentences large, as many as two lines hold, and the others below.
-std::string sentences_html(const std::vector<std::string>& sentences) {
-  constexpr std::size_t kMostLarge = 180;
-  std::string large = sentences.front();
-  auto next = sentences.begin() + 1;
-  for (; next != sentences.end() && large.size() + next->size() < kMostLarge; ++next) {
-    large += " " + *next;
-  }
-  const std::string html = fmt::format("<p>{}</p>\n", xml_escaped(large));
-  if (next == sentences.end()) return html;
-  return html + fmt::format("<p>{}</p>\n",
-                            xml_escaped(fmt::format("{}", fmt::join(next, sentences.end(), " "))));
+/// Writes the first sentences large, and the others below.
+std::string sentences_html(const Headlines& text) {
+  const std::string html = fmt::format("<p>{}</p>\n", xml_escaped(text.large));
+  return text.others.empty() ? html : html + fmt::format("<p>{}</p>\n", xml_escaped(text.others));
 }
 
 /// Counts the columns of text that the table needs where titles and the first cells are broken
@@ -83,7 +75,7 @@ std::string answer_html(const RunSummary& summary) {
     cells += fmt::format("<div class=\"{}{}\">\n{}</div>\n", is_of_program ? "" : "rows",
                          is_wide ? " wide" : "", tables);
   }
-  return sentences_html(answer_sentences(summary, answer)) + asked.verdicts +
+  return sentences_html(headlines_of(summary)) + asked.verdicts +
          side_by_side(cells + asked.grounds) + to_html(answer_notes(summary));
 }
 
@@ -142,7 +134,7 @@ bool is_of_training(const Answer& answer) {
 std::string sizes_html(const RunSummary& summary, const ShownRun& run) {
   const Answer answer = answer_of(summary);
   const SizePictures pictures =
-      answer.main() == nullptr ? SizePictures{} : size_pictures({&run, 1}, answer.main());
+      answer.main() == nullptr ? SizePictures{} : size_pictures({&run, 1}, answer.pictured());
   return (is_of_training(answer) ? figures(pictures.answer, "sizes") : "") + pictures.others +
          folded("All figures by size, with marks", to_html(size_tables(summary)));
 }

@@ -334,8 +334,8 @@ std::vector<Picture> answer_pictures(const RunSummary& summary) {
   }
   const ShownRun run{{}, &summary};
   const bool of_training = is_training(answer.main()->definition().operation);
-  std::vector<Picture> pictures =
-      of_training ? training_pictures({&run, 1}) : size_pictures({&run, 1}, answer.main()).answer;
+  std::vector<Picture> pictures = of_training ? training_pictures({&run, 1})
+                                              : size_pictures({&run, 1}, answer.pictured()).answer;
   const bool has_room = of_training && pictures.size() == 1;
   if (pictures.empty() || has_room) {
     std::ranges::move(speed_up_pictures(answer.rows), std::back_inserter(pictures));

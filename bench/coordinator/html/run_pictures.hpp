@@ -24,7 +24,8 @@ struct SizePictures {
   std::string others;           ///< all others, as HTML
 };
 
-/// Draws them; the curve that has the case is the answer's, or the first where none is given.
+/// Draws them; the curve that has the case is the answer's, or the first where none is given. Of
+/// runs for headroom that comes first.
 SizePictures size_pictures(std::span<const ShownRun> runs, const CaseSummary* answer = nullptr);
 
 /// Draws what stands first in a report: of a program its first metric and what went over NVLink; of
@@ -48,8 +49,15 @@ std::vector<Picture> metric_pictures(const std::vector<const CaseSummary*>& alon
 /// Shows temperature, power and SM clock of every GPU from the first sample to the last.
 std::string health_pictures(const RunSummary& summary);
 
-/// Makes a file of a sentence, a line on where the pictures are from, and these beside each other.
-std::string svg_file(const std::string& sentence, const std::string& source,
+/// The answer's first sentences, as many as two large lines hold, and the others.
+struct Headlines {
+  std::string large;
+  std::string others;
+};
+Headlines headlines_of(const RunSummary& summary);
+
+/// Makes a file of them, a line on where the pictures are from, and these beside each other.
+std::string svg_file(const Headlines& text, const std::string& source,
                      const std::vector<Picture>& pictures);
 
 /// What a reader asks beyond how much faster it is, as HTML: by which path, whether anything is

@@ -13,6 +13,7 @@
 #include "linkgain/html/plot.hpp"
 #include "linkgain/record/limits.hpp"
 #include "linkgain/report/answer.hpp"
+#include "linkgain/summary/headroom_steps.hpp"
 #include "run_pictures.hpp"
 
 namespace linkgain {
@@ -208,19 +209,46 @@ void add_headroom(Plot& plot, const Family& family) {
   }
 }
 
-/// Draws a family's curves: first what it answers, of a run for kernels alone what the library
-/// leaves, then what that is made of.
-std::vector<Picture> pictures_of(const Family& family, bool is_of_kernels) {
+/// Shows how many times as long NCCL takes as its best setting, linkgain's kernel and the floor do.
+void add_steps(Plot& plot, const HeadroomCurve& curve) {
+  Plot::Series best{.name = "NCCL, best setting", .style = 1};
+  Plot::Series kernel{.name = "linkgain's kernel", .style = 0};
+  Plot::Series floor{.name = "floor: what the link allows", .style = 2};
+  bool has_setting = false;
+  for (const HeadroomRow& row : curve.rows) {
+    const auto size = static_cast<double>(parse_case_name(row.name).size.value);
+    const auto add = [&](Plot::Series& series, const HeadroomStep* step) {
+      if (step == nullptr) return;
+      const Estimate ratio = step->whole.value_or(Estimate{1.0, {}, 0});
+      series.points.push_back({size, ratio.value, ratio.interval});
+    };
+    add(best, &best_of_nccl(row));
+    add(kernel, find_step(row, HeadroomStation::kernel));
+    add(floor, find_step(row, HeadroomStation::floor));
+    has_setting = has_setting || best_of_nccl(row).whole;
+  }
+  if (!has_setting) best.points.clear();
+  for (Plot::Series* const each : {&floor, &kernel, &best}) add_series(plot, std::move(*each));
+}
+
+/// Draws a family's curves: first what it answers, of a run for headroom that, then what that is
+/// made of.
+std::vector<Picture> pictures_of(const Family& family, const HeadroomCurve* steps,
+                                 bool is_for_headroom) {
   const Case definition = family.definition();
   const auto plot_of = [&](std::string_view what, std::string unit, Quantity quantity) {
     return Plot{.title = fmt::format("{}: {}", family.label, what),
                 .x = size_axis(),
                 .y = {std::move(unit), quantity, Spacing::logarithmic}};
   };
-  Plot headroom = plot_of(fmt::format("headroom, {}'s time over the kernel's", library_of(family)),
-                          "times as long", Quantity::ratio);
-  add_headroom(headroom, family);
-  headroom.reference = 1.0;
+  Plot headroom = plot_of("headroom", "NCCL's time over that of each", Quantity::ratio);
+  if (steps != nullptr) add_steps(headroom, *steps);
+  Plot by_variant =
+      plot_of(fmt::format("headroom, {}'s time over the kernel's", library_of(family)),
+              "times as long", Quantity::ratio);
+  add_headroom(by_variant, family);
+  headroom.reference = by_variant.reference = 1.0;
+  if (steps == nullptr) std::swap(headroom, by_variant);
   const bool both = definition.pair && definition.pair->both;
   Plot bandwidth = plot_of("bus bandwidth", both ? "GB/s each way" : "GB/s", Quantity::bandwidth);
   bandwidth.y.spacing = Spacing::linear;
@@ -234,8 +262,8 @@ std::vector<Picture> pictures_of(const Family& family, bool is_of_kernels) {
   Plot speed_up = plot_of("speed-up", "times as fast", Quantity::ratio);
   add_speed_ups(speed_up, family);
   speed_up.reference = 1.0;
-  std::vector<Plot*> plots{&speed_up, &bandwidth, &headroom, &time};
-  if (is_of_kernels) std::swap(plots[0], plots[2]);
+  std::vector<Plot*> plots{&speed_up, &bandwidth, &headroom, &by_variant, &time};
+  if (is_for_headroom) std::swap(plots[0], plots[2]);
   std::vector<Picture> pictures;
   for (Plot* const plot : plots) {
     if (plot->series.empty()) continue;
@@ -244,26 +272,15 @@ std::vector<Picture> pictures_of(const Family& family, bool is_of_kernels) {
   return pictures;
 }
 
-bool has_headroom(const Family& family) {
-  return family.has_kernels() && family.members.size() > 1;
-}
-
-/// Tells whether some kernel of ours takes less time than the library.
-bool leaves_headroom(const Family& family) {
-  return std::ranges::any_of(family.members, [](const Family::Member& member) {
-    return std::ranges::any_of(member.curve->cases, [](const CaseSummary* each) {
-      return each->variants.front().beside_library == Verdict::faster;
-    });
-  });
-}
-
 }  // namespace
 
 SizePictures size_pictures(std::span<const ShownRun> runs, const CaseSummary* answer) {
   constexpr std::size_t kMostInAnswer = 2;
   const std::vector<Family> families = families_of(runs);
-  const bool are_of_kernels =
-      std::ranges::all_of(families, has_headroom) && std::ranges::any_of(families, leaves_headroom);
+  const bool are_for_headroom = std::ranges::all_of(
+      runs, [](const ShownRun& run) { return answer_of(*run.summary).begins_with_headroom; });
+  std::vector<HeadroomCurve> curves;
+  if (runs.size() == 1) curves = headroom_curves(*runs.front().summary);
   auto first = families.begin();
   if (answer != nullptr) {
     first = std::ranges::find_if(families, [=](const Family& family) {
@@ -277,7 +294,11 @@ SizePictures size_pictures(std::span<const ShownRun> runs, const CaseSummary* an
   std::vector<Picture> more;
   for (const Family& family : families) {
     const bool is_first = first != families.end() && &family == &*first;
-    for (Picture& picture : pictures_of(family, are_of_kernels)) {
+    const auto steps = std::ranges::find(curves, family.name, [](const HeadroomCurve& curve) {
+      return curve_name(curve.definition);
+    });
+    for (Picture& picture :
+         pictures_of(family, steps == curves.end() ? nullptr : &*steps, are_for_headroom)) {
       std::vector<Picture>& place = is_first && shown.answer.size() < kMostInAnswer ? shown.answer
                                     : family.in_full                                ? others
                                                                                     : more;

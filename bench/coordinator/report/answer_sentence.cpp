@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "linkgain/analysis/training_summary.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/case_label.hpp"
 #include "linkgain/hardware/machine.hpp"
@@ -18,6 +19,8 @@
 #include "linkgain/record/variants.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/report/answer.hpp"
+#include "linkgain/summary/headroom_steps.hpp"
+#include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/tuning/tuning_report.hpp"
 #include "sentences.hpp"
@@ -45,12 +48,6 @@ std::string values_text(const Case& definition, const VariantResult& own,
   return fmt::format("{} against {}", before, after);
 }
 
-/// Says "95 % CI 12.4x to 12.9x".
-std::string interval_text(const RatioText& text) {
-  return text.low && text.high ? fmt::format("95 % CI {} to {}", *text.low, *text.high)
-                               : "no confidence interval";
-}
-
 /// Says "95 % CI 12.4x to 12.9x over 6 launches".
 std::string interval_text(const RatioText& text, const Estimate& ratio) {
   const std::string interval = interval_text(text);
@@ -73,8 +70,7 @@ bool has_one_size(const std::vector<SizeRange>& ranges) {
 }
 
 std::string in_words(const std::vector<std::string>& parts) {
-  if (parts.size() < 2) return parts.empty() ? "" : parts.front();
-  return fmt::format("{} and {}", fmt::join(parts.begin(), parts.end() - 1, ", "), parts.back());
+  return listed(std::vector<std::string_view>(parts.begin(), parts.end()));
 }
 
 /// Lists trainings with this verdict, the spoken one left out, the largest change first: "1.40x as
@@ -122,9 +118,6 @@ std::string trainings_text(const RunSummary& summary, const AnswerRow& row) {
   return text;
 }
 
-/// Tells whether the sentence is about the later variant of a setting, else about the first.
-bool is_of_later(const AnswerRow& row) { return row.of->contrast == Contrast::variant; }
-
 /// Says "send-recv of 64 KiB (graph)", "send-recv (graph) of 16 KiB to 512 KiB".
 std::string place_text(const RunSummary& summary, const AnswerRow& row,
                        const std::vector<SizeRange>& ranges) {
@@ -137,9 +130,9 @@ std::string place_text(const RunSummary& summary, const AnswerRow& row,
 /// Says "takes 1.57x as long (95 % CI 1.55x to 1.59x)", "is up to 1.30x as fast, at 8 B (…)" of the
 /// row's sizes.
 std::string ratio_text(const AnswerRow& row, const std::vector<SizeRange>& ranges) {
-  const bool is_faster = (row.comparison()->verdict == Verdict::faster) != is_of_later(row);
+  const bool is_faster = (row.comparison()->verdict == Verdict::faster) != is_of_setting(row);
   const Estimate& ratio = *row.comparison()->ratio;
-  const SpokenRatio spoken = spoken_ratio(is_of_later(row) ? inverse_of(ratio) : ratio);
+  const SpokenRatio spoken = spoken_ratio(is_of_setting(row) ? inverse_of(ratio) : ratio);
   const std::string_view verb = is_faster ? "is" : "takes";
   const std::string interval = interval_text(spoken.text);
   if (has_one_size(ranges)) return fmt::format("{} {} ({})", verb, spoken.words, interval);
@@ -165,18 +158,20 @@ std::string contrary_text(const RunSummary& summary, const AnswerSentence& spoke
   const std::vector<SizeRange> ranges = ranges_like(summary, elsewhere);
   const std::string place = place_text(summary, elsewhere, ranges);
   return fmt::format("{}{} {} {}", text, text.empty() ? ";" : ", and",
-                     is_of_later(elsewhere) ? fmt::format("in {} it", place) : place,
+                     is_of_setting(elsewhere) ? fmt::format("in {} it", place) : place,
                      ratio_text(elsewhere, ranges));
 }
 
 /// Says "NVLink makes all-reduce of 1 GiB 12.6x as fast (324.3 against 25.7 GB/s; 95 % CI 12.4x to
-/// 12.9x over 6 launches)."
+/// 12.9x over 6 launches)."; beside other variants "324.3 against 25.7 GB/s with host".
 std::string change_by_path(const RunSummary& summary, const AnswerSentence& said) {
   const AnswerRow& row = said.rows.front();
   const Comparison& comparison = *row.comparison();
   const Case& definition = row.of->definition();
-  const std::string_view subject = words_of(row.of->contrast).title;
-  const std::string values = values_text(definition, *comparison.first, *comparison.other);
+  const std::string_view subject = words_of(comparison.contrast).title;
+  const std::string values =
+      values_text(definition, *comparison.first, *comparison.other) +
+      (row.of->comparisons.size() == 1 ? "" : " with " + comparison.other->variant);
   const SpokenRatio spoken = spoken_ratio(*comparison.ratio);
   const bool is_faster = comparison.ratio->value >= 1.0;
   const bool of_training = is_training(definition.operation);
@@ -257,19 +252,24 @@ std::string unchanged_text(const RunSummary& summary, const AnswerRow& spoken) {
 }
 
 /// Says in how many other curves all of these variants changed as they did in the spoken one: "; it
-/// is slower in 6 of 7 other operations and launch modes, too, most in all-gather of 16 KiB
-/// (stream): 1.47x (95 % CI 1.34x to 1.62x)"; "6 of 7 others" where a sentence before says which.
-/// Says of which sizes there the contrary holds, ", but at 8 B it takes 1.12x as long". Empty where
-/// in none.
+/// is slower in 6 of 7 other operations and launch modes, too, most in all-gather (stream) of 16
+/// KiB to 64 KiB: up to 1.47x at 16 KiB (95 % CI 1.34x to 1.62x)"; "6 of 7 others" where a sentence
+/// before says which. Says of which sizes there the contrary holds, ", but at 8 B it takes 1.12x as
+/// long". Empty where in none.
 std::string elsewhere_text(const RunSummary& summary, const AnswerSentence& spoken,
                            bool is_known_which) {
   const AnswerRow& most = spoken.most_alike;
   if (most.of == nullptr) return {};
   const bool is_one = spoken.rows.size() == 1;
   const std::string who = is_one ? "" : fmt::format("with {} ", most.comparison()->other->variant);
-  const std::string what = fmt::format("{}in {}", who, spoken_case(summary, most.of->definition()));
+  const std::vector<SizeRange> ranges = ranges_like(summary, most);
+  const std::string what = fmt::format("{}in {}", who, place_text(summary, most, ranges));
   const RatioText text = spoken_ratio(inverse_of(*most.comparison()->ratio)).text;
-  const std::string ratio = fmt::format("{} ({})", text.estimate, interval_text(text));
+  const std::string up_to = has_one_size(ranges)
+                                ? text.estimate
+                                : fmt::format("up to {} at {}", text.estimate,
+                                              readable_bytes(most.of->definition().size));
+  const std::string ratio = fmt::format("{} ({})", up_to, interval_text(text));
   const std::string is =
       fmt::format("; {} {}", is_one ? "it is" : "they are",
                   most.comparison()->verdict == Verdict::slower ? "faster" : "slower");
@@ -389,9 +389,8 @@ std::string sentence_of(const RunSummary& summary, const AnswerSentence& said,
       return same_sentence(summary, row);
     case Verdict::faster:
     case Verdict::slower:
-      return row.of->contrast == Contrast::variant
-                 ? change_by_setting(summary, said, is_known_which)
-                 : change_by_path(summary, said);
+      return is_of_setting(row) ? change_by_setting(summary, said, is_known_which)
+                                : change_by_path(summary, said);
     case Verdict::same_path:
       return fmt::format("{} and {} took the same path, {}: this run cannot compare paths.",
                          variant_title(*row.of, 0), variant_title(*row.of, row.other),
@@ -410,8 +409,9 @@ std::string sentence_of(const RunSummary& summary, const AnswerSentence& said,
                      comparison.other->variant);
 }
 
-/// Says of the variants that no sentence is about what changed most: "v28-ll takes at most 1.67x as
-/// long, in send-recv of 64 KiB; net makes no significant difference." Empty where there are none.
+/// Says of the variants that no sentence is about what changed most: "v28-ll is slower in send-recv
+/// of 16 KiB to 512 KiB, at most 1.67x at 64 KiB (95 % CI 1.66x to 1.68x); net makes no significant
+/// difference." Empty where there are none.
 std::string others_sentence(const RunSummary& summary, const Answer& answer) {
   std::vector<std::string> others;
   for (const AnswerRow& row : answer.spoken) {
@@ -422,10 +422,10 @@ std::string others_sentence(const RunSummary& summary, const Answer& answer) {
     const Verdict verdict = row.comparison()->verdict;
     const std::string& name = names_of(summary, row).first;
     if (is_change(verdict)) {
-      const SpokenRatio ratio = spoken_ratio(inverse_of(*row.comparison()->ratio));
-      others.push_back(fmt::format(
-          "{} {} at most {} ({}), in {}", name, verdict == Verdict::slower ? "is" : "takes",
-          ratio.words, interval_text(ratio.text), spoken_case(summary, row.of->definition())));
+      const RatioText text = spoken_ratio(inverse_of(*row.comparison()->ratio)).text;
+      others.push_back(fmt::format("{} is {} in {} ({})", name,
+                                   verdict == Verdict::slower ? "faster" : "slower",
+                                   setting_place(summary, row), interval_text(text)));
     } else {
       others.push_back(fmt::format("{} {}", name,
                                    verdict == Verdict::same ? "makes no significant difference"
@@ -436,12 +436,13 @@ std::string others_sentence(const RunSummary& summary, const Answer& answer) {
   return others.empty() ? "" : fmt::format("{}.", fmt::join(others, "; "));
 }
 
-/// Says what every variant came to, and the headroom.
+/// Says what every variant came to, and the headroom: first where that was asked for.
 std::vector<std::string> conclusions(const RunSummary& summary, const Answer& answer) {
   if (summary.is_of_program()) return program_sentences(summary, answer);
   if (summary.soak) return {soak_sentence(*summary.soak)};
   if (summary.tuning) return tuning_sentences(summary);
-  std::vector<std::string> sentences;
+  std::vector<std::string> sentences = headroom_sentences(summary, answer);
+  const std::ptrdiff_t of_headroom = std::ssize(sentences);
   bool is_known_which = false;  // what the other curves are
   for (const AnswerSentence& each : answer.sentences) {
     sentences.push_back(sentence_of(summary, each, is_known_which));
@@ -454,8 +455,8 @@ std::vector<std::string> conclusions(const RunSummary& summary, const Answer& an
   if (alone != answer.spoken.end()) {
     sentences.push_back("One launch gives no interval. " + remedy_sentence(*alone->of));
   }
-  if (const std::string headroom = headroom_sentence(answer); !headroom.empty()) {
-    sentences.push_back(headroom);
+  if (!answer.begins_with_headroom) {
+    std::rotate(sentences.begin(), sentences.begin() + of_headroom, sentences.end());
   }
   std::erase(sentences, "");
   if (sentences.empty() && summary.lacks_samples()) {
@@ -513,33 +514,6 @@ std::string disturbed_text(const Record& record) {
 }
 
 }  // namespace
-
-std::string headroom_sentence(const Answer& answer) {
-  std::vector<std::string> parts;
-  std::vector<std::string> slower;
-  for (const CaseSummary* each : answer.spoken_headroom) {
-    const VariantSummary& first = each->variants.front();
-    const std::string size = readable_bytes(each->definition().size);
-    if (first.beside_library == Verdict::slower) slower.push_back(size);
-    if (first.beside_library != Verdict::faster) continue;
-    const std::string ratio = readable_ratio(*first.library_ratio).estimate;
-    const std::string of_kernel = parts.empty() ? " the time of linkgain's kernel" : "";
-    parts.push_back(
-        fmt::format("{} times{} at {}", ratio.substr(0, ratio.find('x')), of_kernel, size));
-  }
-  if (parts.empty()) return {};
-  const Case& definition = answer.spoken_headroom.front()->definition();
-  Case operation = definition;
-  operation.kernel = false;
-  const std::string_view who = is_copy(definition.operation) ? "the copy engine" : "NCCL";
-  std::string text =
-      fmt::format("{}{} takes {}: that is the headroom.",
-                  answer.has_other_headroom ? fmt::format("In {}, ", spoken_curve(operation)) : "",
-                  who, in_words(parts));
-  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-  if (slower.empty()) return text;
-  return fmt::format("{} At {} the kernel is slower.", text, in_words(slower));
-}
 
 std::string answer_alarm(const RunSummary& summary) {
   const auto wrong = std::ranges::count_if(summary.cases, &CaseSummary::has_wrong_data);

@@ -11,6 +11,7 @@
 #include "linkgain/predict/prediction.hpp"
 #include "linkgain/predict/prediction_report.hpp"
 #include "linkgain/report/answer.hpp"
+#include "linkgain/summary/headroom_steps.hpp"
 #include "linkgain/summary/judgement_text.hpp"
 #include "linkgain/tables/number_format.hpp"
 #include "linkgain/telemetry/program_traffic.hpp"
@@ -135,19 +136,36 @@ Table headroom_table(const RunSummary& summary, const Answer& answer) {
   const auto ratio_of = [](const RunRow& row) -> const Estimate& {
     return *row.summary().library_ratio;
   };
+  const std::vector<HeadroomCurve> curves = headroom_curves(summary);
+  const auto time_of = [&](const auto& step_of) {
+    return [&curves, step_of](const RunRow& row) {
+      const std::optional<HeadroomRow> found = headroom_row(curves, row.definition());
+      const HeadroomStep* const step = found ? step_of(*found) : nullptr;
+      return step ? readable_time(step->time) : "";
+    };
+  };
+  const auto best_of = [](const HeadroomRow& row) {
+    const HeadroomStep& best = best_of_nccl(row);
+    return best.station == HeadroomStation::nccl ? nullptr : &best;
+  };
+  const auto floor_of = [](const HeadroomRow& row) {
+    return find_step(row, HeadroomStation::floor);
+  };
   const RunColumns columns{
       label_column({.title = "Headroom", .too_long = Table::TooLong::cut}),
-      {{title, kRight, false, 2},
+      {{title, kRight, false, 4},
        [&](const RunRow& row) {
          const CaseSummary* const of = library_case(summary, row.definition());
          return of == nullptr ? "" : readable_time(*of->result->variants.front().time);
        }},
-      time_column("Kernel", 3),
+      {{"Best setting", kRight, true, 1}, time_of(best_of)},
+      time_column("Kernel", 5),
+      {{"Floor", kRight, true, 2}, time_of(floor_of)},
       {{fmt::format("Against {}", library), kRight},
        [=](const RunRow& row) {
          return toned(spoken_ratio(ratio_of(row)).words, tone_of(row.summary().beside_library));
        }},
-      {{"95 % CI", kRight, false, 1}, [=](const RunRow& row) {
+      {{"95 % CI", kRight, false, 3}, [=](const RunRow& row) {
          const Estimate& ratio = ratio_of(row);
          return interval_cell(ratio.value < 1.0 ? inverse_of(ratio) : ratio);
        }}};
@@ -338,7 +356,9 @@ std::vector<Table> answer_tables(const RunSummary& summary, const Answer& answer
     return {metrics_table(metrics)};
   }
   std::vector<Table> tables{rows_table(summary, answer)};
-  if (!answer.headroom.empty()) tables.push_back(headroom_table(summary, answer));
+  if (answer.headroom.empty()) return tables;
+  tables.insert(answer.begins_with_headroom ? tables.begin() : tables.end(),
+                headroom_table(summary, answer));
   return tables;
 }
 

@@ -75,6 +75,28 @@ std::vector<const CaseSummary*> headroom_of(const Curve& curve) {
   return {cases.front(), *between, cases.back()};
 }
 
+/// Tells whether headroom is what the run was asked for: Answer::begins_with_headroom.
+bool asks_for_headroom(const RunSummary& summary) {
+  const std::vector<CaseSummary>& cases = summary.cases;
+  const auto changes_kernels = [&](const CaseSummary& each) {
+    for (std::size_t other = 1; other < each.variants.size(); ++other) {
+      if (each.definition().kernel && may_answer(summary, each.definition(), other)) return true;
+    }
+    return false;
+  };
+  const auto has_kernel = [&](const CaseSummary& each) {
+    Case kernel = each.definition();
+    kernel.kernel = true;
+    return kernel.buffers != Buffers::plain ||
+           std::ranges::count(cases, kernel, &CaseSummary::definition) > 0;
+  };
+  const auto is_faster = [](const CaseSummary& each) {
+    return !each.variants.empty() && each.variants.front().beside_library == Verdict::faster;
+  };
+  return std::ranges::any_of(cases, is_faster) && std::ranges::all_of(cases, has_kernel) &&
+         std::ranges::none_of(cases, changes_kernels);
+}
+
 /// Counts the other curves in which all of these variants are shown to have changed by this
 /// verdict, and finds where one did most.
 std::pair<std::int64_t, AnswerRow> changed_elsewhere(const RunSummary& summary,
@@ -93,8 +115,8 @@ std::pair<std::int64_t, AnswerRow> changed_elsewhere(const RunSummary& summary,
   return {changed, most};
 }
 
-bool is_of_setting(const AnswerRow& row) {
-  return row.of->contrast == Contrast::variant && is_change(row.comparison()->verdict);
+bool is_change_of_setting(const AnswerRow& row) {
+  return is_of_setting(row) && is_change(row.comparison()->verdict);
 }
 
 /// Finds what is to say beside the row.
@@ -122,7 +144,7 @@ bool say_the_same(const RunSummary& summary, const AnswerSentence& one,
                   const AnswerSentence& other) {
   const AnswerRow& row = one.rows.front();
   const AnswerRow& own = other.rows.front();
-  return is_of_setting(row) && is_of_setting(own) && look_alike(row, own) &&
+  return is_change_of_setting(row) && is_change_of_setting(own) && look_alike(row, own) &&
          std::ranges::equal(ranges_like(summary, row), ranges_like(summary, own),
                             [](SizeRange a, SizeRange b) { return std::ranges::equal(a, b); }) &&
          look_alike(one.contrary, other.contrary) &&
@@ -149,7 +171,7 @@ std::vector<AnswerSentence> sentences_of(const RunSummary& summary,
     }
   }
   for (AnswerSentence& each : sentences) {
-    if (!is_of_setting(each.rows.front())) continue;
+    if (!is_change_of_setting(each.rows.front())) continue;
     std::tie(each.alike_curves, each.most_alike) =
         changed_elsewhere(summary, each.rows, each.rows.front().comparison()->verdict);
     if (each.most_alike.of == nullptr) continue;
@@ -182,8 +204,14 @@ class RowChoice {
   }
 
   Answer take(std::size_t most_rows) {
-    Answer answer{.spoken_headroom = spoken_headroom_, .has_other_headroom = has_other_headroom_};
+    Answer answer{.spoken_headroom = spoken_headroom_,
+                  .has_other_headroom = has_other_headroom_,
+                  .begins_with_headroom = !spoken_headroom_.empty() && asks_for_headroom(summary_)};
     speak_of_most(answer);
+    for (Candidate& each : candidates_) {
+      const bool is_spoken = std::ranges::count(spoken_headroom_, each.row.of) > 0;
+      if (answer.begins_with_headroom && each.is_headroom && is_spoken) each.rank = Rank::headroom;
+    }
     for (std::size_t i = 0; i < candidates_.size(); ++i) candidates_[i].place = i;
     std::ranges::stable_sort(candidates_, {}, [&](const Candidate& each) {
       const Comparison* const comparison = each.row.comparison();
@@ -213,6 +241,7 @@ class RowChoice {
   /// What room is given to first.
   enum class Rank {
     spoken,
+    headroom,  ///< where the answer begins with it
     named,     ///< beside what is spoken of
     alike,     ///< the same as the first row of its sentence
     question,  ///< the first of an operation that everybody asks for, or of the trainings
@@ -299,8 +328,9 @@ class RowChoice {
     // What a path is worth to several cases alike, the first row says. A setting may do to one case
     // what it does to no other.
     const auto found = std::ranges::find_if(cases, [&](const CaseSummary* each) {
-      const Interval change = change_interval(AnswerRow{each, other}.comparison());
-      return most > 0.0 && (each->contrast == Contrast::variant ? change.low : change.high) >= most;
+      const AnswerRow row{each, other};
+      const Interval change = change_interval(row.comparison());
+      return most > 0.0 && (is_of_setting(row) ? change.low : change.high) >= most;
     });
     return {found == cases.end() ? nullptr : *found, other};
   }
@@ -311,7 +341,7 @@ class RowChoice {
     const bool is_wrong = std::ranges::any_of(summary_.cases, &CaseSummary::has_wrong_data);
     for (const std::size_t other : others_) {
       AnswerRow row = is_wrong ? AnswerRow{} : most_of_run(other);
-      if (row.of != nullptr && row.of->contrast == Contrast::variant) {
+      if (row.of != nullptr && is_of_setting(row)) {
         const AnswerRow changed = row;
         for (const SizeRange range : ranges_like(summary_, changed)) {
           for (const CaseSummary* each : range) {
@@ -377,11 +407,15 @@ class RowChoice {
   /// Speaks within kMostSentences of what a setting changed most the other way than what changed
   /// most of all: a sentence about its curve says it, else one of its own.
   void speak_of_contrary(Answer& answer) const {
-    const Comparison* const first = answer.comparison();
-    if (first == nullptr || answer.main()->contrast != Contrast::variant) return;
+    const auto has_names = [](const AnswerRow& row) {
+      return row.comparison() != nullptr && is_of_setting(row);
+    };
+    const auto first = std::ranges::find_if(answer.spoken, has_names);
+    if (first == answer.spoken.end()) return;
     AnswerRow most;
     for (const std::size_t other : others_) {
-      const AnswerRow row = most_of_run(other, contrary_of(first->verdict));
+      const AnswerRow row = most_of_run(other, contrary_of(first->comparison()->verdict));
+      if (!has_names(row)) continue;
       if (change_interval(row.comparison()).low > change_interval(most.comparison()).low) {
         most = row;
       }

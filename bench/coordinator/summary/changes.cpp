@@ -55,6 +55,8 @@ double change_of(const AnswerRow& row) {
   return std::abs(std::log(row.comparison()->ratio->value));
 }
 
+bool is_of_setting(const AnswerRow& row) { return row.comparison()->contrast == Contrast::variant; }
+
 Verdict contrary_of(Verdict change) {
   return change == Verdict::faster ? Verdict::slower : Verdict::faster;
 }

@@ -167,7 +167,7 @@ std::optional<HeadroomRow> row_of(std::vector<Station> stations, std::optional<S
     stations.push_back(is_own_floor ? last : floor_of(last.of.definition, *latency, *stores));
     stations.back().station = HeadroomStation::floor;
   }
-  HeadroomRow row{.name = case_name(stations.front().of.definition), .steps = {}, .whole = {}};
+  HeadroomRow row{.name = case_name(stations.front().of.definition), .steps = {}};
   for (std::size_t i = 0; i < stations.size(); ++i) {
     const Station& own = stations[i];
     const LaunchMean mean = own.mean();
@@ -176,10 +176,11 @@ std::optional<HeadroomRow> row_of(std::vector<Station> stations, std::optional<S
     if (own.of.variant != stations.front().of.variant) step.variant = own.of.variant;
     step.time = mean.time;
     if (own.station != HeadroomStation::floor) step.blocks = own.blocks;
-    if (i > 0) step.factor = ratio_between(mean, stations[i - 1].mean());
+    if (i == 0) continue;
+    step.factor = ratio_between(mean, stations[i - 1].mean());
+    step.whole = ratio_between(mean, stations.front().mean());
   }
   if (is_own_floor) row.steps.back().factor->interval.reset();  // it is 1 by definition
-  row.whole = ratio_between(stations.back().mean(), stations.front().mean());
   return row;
 }
 
@@ -221,6 +222,28 @@ std::vector<HeadroomCurve> headroom_curves(const RunSummary& summary) {
     if (says_more) curves.push_back(std::move(curve));
   }
   return curves;
+}
+
+const HeadroomStep* find_step(const HeadroomRow& row, HeadroomStation station) {
+  const auto found = std::ranges::find(row.steps, station, &HeadroomStep::station);
+  return found == row.steps.end() ? nullptr : &*found;
+}
+
+const HeadroomStep& best_of_nccl(const HeadroomRow& row) {
+  const auto is_of_nccl = [](const HeadroomStep& step) {
+    return step.station < HeadroomStation::kernel;
+  };
+  return *(std::ranges::find_if_not(row.steps, is_of_nccl) - 1);
+}
+
+std::optional<HeadroomRow> headroom_row(std::span<const HeadroomCurve> curves, Case kernel) {
+  kernel.kernel = false;
+  const std::string name = case_name(kernel);
+  for (const HeadroomCurve& curve : curves) {
+    const auto found = std::ranges::find(curve.rows, name, &HeadroomRow::name);
+    if (found != curve.rows.end()) return *found;
+  }
+  return std::nullopt;
 }
 
 }  // namespace linkgain

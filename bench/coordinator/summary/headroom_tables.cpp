@@ -17,12 +17,6 @@ namespace {
 constexpr std::array kFactors{HeadroomStation::setting, HeadroomStation::symmetric,
                               HeadroomStation::kernel, HeadroomStation::floor};
 
-/// Finds it; null where the row has none.
-const HeadroomStep* step_of(const HeadroomRow& row, HeadroomStation station) {
-  const auto found = std::ranges::find(row.steps, station, &HeadroomStep::station);
-  return found == row.steps.end() ? nullptr : &*found;
-}
-
 std::string time_cell(const HeadroomStep* step) { return step ? readable_time(step->time) : ""; }
 
 std::string blocks_cell(const HeadroomStep* step) {
@@ -44,16 +38,16 @@ Table table_of(const HeadroomCurve& curve) {
   for (const HeadroomRow& row : curve.rows) {
     Cells cells{readable_bytes(parse_case_name(row.name).size), time_cell(&row.steps.front())};
     for (const HeadroomStation each : kFactors) {
-      const HeadroomStep* step = step_of(row, each);
+      const HeadroomStep* step = find_step(row, each);
       const RatioText ratio = step ? readable_ratio(*step->factor) : RatioText{};
       const std::string variant =
           step && !step->variant.empty() ? fmt::format(" ({})", step->variant) : "";
       append_cells(cells, {ratio.estimate + variant, ratio.interval()});
     }
-    const RatioText whole = readable_ratio(row.whole);
+    const RatioText whole = readable_ratio(*row.steps.back().whole);
     append_cells(cells, {whole.estimate, whole.interval()});
-    append_cells(cells, {time_cell(step_of(row, kernel)), time_cell(step_of(row, floor)),
-                         blocks_cell(&row.steps.front()), blocks_cell(step_of(row, kernel))});
+    append_cells(cells, {time_cell(find_step(row, kernel)), time_cell(find_step(row, floor)),
+                         blocks_cell(&row.steps.front()), blocks_cell(find_step(row, kernel))});
     table.add_row(std::move(cells));
   }
   return table;

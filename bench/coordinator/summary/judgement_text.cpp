@@ -76,6 +76,11 @@ std::string reason_text(const Judgement& judgement) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
+std::string interval_text(const RatioText& text) {
+  return text.low && text.high ? fmt::format("95 % CI {} to {}", *text.low, *text.high)
+                               : "no confidence interval";
+}
+
 std::string precision_text(const Settings& settings) {
   if (settings.precision)
     return fmt::format("±{} of the ratio", percent_of_digits(*settings.precision));

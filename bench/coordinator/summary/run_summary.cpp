@@ -64,13 +64,19 @@ bool is_control(const Record& record, const VariantResult& result) {
   });
 }
 
-Contrast contrast_of(const Record& record, const CaseResult& result) {
+bool has_two_arms(const Record& record, const CaseResult& result) {
   const auto arms = std::ranges::count_if(
       result.variants, [&](const VariantResult& each) { return !is_control(record, each); });
-  if (arms != 2) return Contrast::variant;
-  if (record.settings.program) return contrast_of_program(record);
+  return arms == 2;
+}
+
+/// Tells it of a later variant. Programs of more than two, beside a control, have none but names.
+Contrast contrast_of(const Record& record, const CaseResult& result, std::size_t place) {
+  if (record.settings.program) {
+    return has_two_arms(record, result) ? contrast_of_program(record) : Contrast::variant;
+  }
   const VariantResult& first = result.variants[0];
-  const VariantResult& other = result.variants[1];
+  const VariantResult& other = result.variants[place];
   if (record.settings.backend == BackendKind::mpi) {
     const bool are_usual = first.variant == "shared-memory" && other.variant == "tcp";
     return are_usual ? Contrast::shared_memory : Contrast::variant;
@@ -87,7 +93,9 @@ Contrast contrast_of(const Record& record, const CaseResult& result) {
 std::vector<Comparison> compare_variants(const Record& record, const CaseResult& result) {
   std::vector<Comparison> comparisons;
   for (std::size_t i = 1; i < result.variants.size(); ++i) {
-    Comparison comparison{.first = &result.variants.front(), .other = &result.variants[i]};
+    Comparison comparison{.first = &result.variants.front(),
+                          .other = &result.variants[i],
+                          .contrast = contrast_of(record, result, i)};
     const auto ratio =
         std::ranges::find(result.ratios, comparison.other->variant, &RatioResult::variant);
     if (ratio != result.ratios.end()) {
@@ -134,7 +142,7 @@ VariantSummary summary_of(const Record& record, const LaunchMeans& means, std::s
 
 CaseSummary summary_of(const Record& record, const LaunchMeans& means, std::size_t index) {
   const CaseResult& result = record.cases[index];
-  CaseSummary summary{.result = &result, .contrast = contrast_of(record, result)};
+  CaseSummary summary{.result = &result};
   for (std::size_t i = 0; i < result.variants.size(); ++i) {
     summary.variants.push_back(summary_of(record, means, index, i));
     const bool measured = result.variants[i].time.has_value();
@@ -144,6 +152,7 @@ CaseSummary summary_of(const Record& record, const LaunchMeans& means, std::size
     summary.has_wrong_data = summary.has_wrong_data || summary.variants.back().wrong_data;
   }
   summary.comparisons = compare_variants(record, result);
+  if (has_two_arms(record, result)) summary.contrast = summary.comparisons.front().contrast;
   summary.remedy = remedy_for(record, result);
   if (const std::optional<Pair>& pair = result.definition.pair) {
     const PairLink* link = find_link(record.machine, pair->from, pair->to);

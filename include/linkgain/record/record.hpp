@@ -424,10 +424,12 @@ inline constexpr auto kNames<HeadroomStation> =
 
 struct HeadroomStep {
   HeadroomStation station = HeadroomStation::nccl;
-  std::string variant{};  ///< of a setting
+  std::string variant{};  ///< of a setting, and of symmetric memory with one
   Seconds time;
-  std::optional<Estimate>
-      factor{};                 ///< the time of the step before over its own; the first has none
+  /// The time of the step before over its own, and that of the first: the product of the factors so
+  /// far. The first step has neither.
+  std::optional<Estimate> factor{};
+  std::optional<Estimate> whole{};
   std::optional<int> blocks{};  ///< TransferPlan::blocks; absent where not known
   bool operator==(const HeadroomStep&) const = default;
 };
@@ -436,7 +438,6 @@ struct HeadroomStep {
 struct HeadroomRow {
   std::string name;  ///< of NCCL's case
   std::vector<HeadroomStep> steps;
-  Estimate whole;  ///< the first time over the last: the product of all factors
   bool operator==(const HeadroomRow&) const = default;
 };
 

@@ -499,22 +499,24 @@ void describe_members(auto& visit, json::Is<RecordedRow> auto& row) {
 
 void describe_members(auto& visit, json::Is<HeadroomStep> auto& step) {
   visit("station", step.station, "what the time is of");
-  visit("variant", step.variant, "of a setting; else empty");
+  visit("variant", step.variant, "of a setting, and of symmetric memory with one; else empty");
   visit("time_s", step.time, "", json::kPositive);
   visit.estimate({"factor", "low", "high", "launches"}, step.factor,
                  {"the time of the step before over its own; null of the first",
                   "95 % interval; null of one launch", "", "of the side that has fewer"},
                  json::kPositive);
+  visit.estimate(
+      {"whole", "whole_low", "whole_high", "whole_launches"}, step.whole,
+      {"the time of the first step over its own: the product of the factors so far; null "
+       "of the first",
+       "95 % interval; null of one launch", "", "of the side that has fewer"},
+      json::kPositive);
   visit("blocks", step.blocks, "thread blocks of its kernel on each GPU; null where not known");
 }
 
 void describe_members(auto& visit, json::Is<HeadroomRow> auto& row) {
   visit("case", row.name, "of NCCL at its default", {.form = json::Form::words});
   visit("steps", row.steps, "from that to the floor, those that were measured");
-  visit.estimate({"whole", "low", "high", "launches"}, row.whole,
-                 {"the first time over the last: the product of all factors",
-                  "95 % interval; null of one launch", "", "of the side that has fewer"},
-                 json::kPositive);
 }
 
 void describe_members(auto& visit, json::Is<RecordedAnswer> auto& answer) {

@@ -14,13 +14,8 @@ namespace linkgain {
 /// Says in at most so many columns what is left out; empty where nothing is.
 std::string left_out_text(const Answer& answer, std::size_t most);
 
-/// Says "NCCL takes 4.12 times the time of linkgain's kernel at 8 B, 2.50 times at 1 MiB and 1.10
-/// times at 1 GiB: that is the headroom." Names the curve where other kernels were measured, and
-/// the sizes where the kernel is slower; empty where no kernel is shown to be faster.
-std::string headroom_sentence(const Answer& answer);
-
 /// Says what the run says: wrong data where there are any; else who disturbed it, what differs most
-/// for each variant, and the headroom where kernels were measured.
+/// for each variant, and the headroom where kernels were measured, first where it was asked for.
 std::vector<std::string> answer_sentences(const RunSummary& summary, const Answer& answer);
 
 /// Gives answer_sentences() in one text.

@@ -56,11 +56,19 @@ struct Answer {
   /// Those of the first such curve, of which the sentence speaks.
   std::vector<const CaseSummary*> spoken_headroom{};
   bool has_other_headroom = false;  ///< other curves have some, too
+  /// Headroom is what the run was asked for: everything in plain memory has a kernel beside it, one
+  /// of which is faster, and no variant changes kernels. Sentences, tables and pictures begin with
+  /// it.
+  bool begins_with_headroom = false;
   /// What was measured and has no row, by name.
   std::vector<std::string> left_out{};
 
   /// Gives the case that the sentence is about; null where there is none.
   const CaseSummary* main() const { return spoken.empty() ? nullptr : spoken.front().of; }
+  /// Gives the case whose curve is the first picture.
+  const CaseSummary* pictured() const {
+    return begins_with_headroom ? spoken_headroom.front() : main();
+  }
   const Comparison* comparison() const {
     return spoken.empty() ? nullptr : spoken.front().comparison();
   }

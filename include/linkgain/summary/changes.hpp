@@ -26,6 +26,10 @@ struct AnswerRow {
 /// Returns the logarithm of the row's ratio, whichever way it changed; it has one.
 double change_of(const AnswerRow& row);
 
+/// Tells whether names tell what its variant changed, as of a setting, and no path does. The row
+/// has a comparison.
+bool is_of_setting(const AnswerRow& row);
+
 Verdict contrary_of(Verdict change);
 
 /// Tells whether the row, of the same curve, shows this verdict by a few per cent, which is what

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
+#include "linkgain/summary/answer_choice.hpp"
 #include "linkgain/summary/run_summary.hpp"
 #include "linkgain/tables/document.hpp"
 
@@ -36,6 +39,19 @@ inline constexpr Bytes kLargestLatency{16 << 10};
 /// over all settings: chosen by the times that it is then quoted with, so a close race flatters the
 /// winner.
 std::vector<HeadroomCurve> headroom_curves(const RunSummary& summary);
+
+/// Finds the row's step; null where it has none.
+const HeadroomStep* find_step(const HeadroomRow& row, HeadroomStation station);
+
+/// Gives the last step that is NCCL's: what it comes to with the best of settings and memories.
+const HeadroomStep& best_of_nccl(const HeadroomRow& row);
+
+/// Finds the row that has the kernel's case; absent where there is none.
+std::optional<HeadroomRow> headroom_row(std::span<const HeadroomCurve> curves, Case kernel);
+
+/// Says what kernels leave of the library's time, and how far NCCL is from the floor, as far as
+/// both are shown.
+std::vector<std::string> headroom_sentences(const RunSummary& summary, const Answer& answer);
 
 /// Makes a section with a table for each curve, its floor, or which cases it lacks; empty where
 /// there is no curve.

@@ -33,6 +33,7 @@ enum class Contrast {
 struct Comparison {
   const VariantResult* first = nullptr;
   const VariantResult* other = nullptr;
+  Contrast contrast = Contrast::variant;
   const Estimate* ratio = nullptr;     ///< null where there is none
   Verdict verdict = Verdict::missing;  ///< judge_variants()
   std::vector<Reason> reasons{};       ///< of the same
@@ -66,8 +67,8 @@ struct VariantSummary {
 
 struct CaseSummary {
   const CaseResult* result = nullptr;
-  /// How its table is headed. Cases of more than two variants, beside a control, have
-  /// Contrast::variant.
+  /// How its table is headed: as its comparison, Contrast::variant where there are several beside a
+  /// control.
   Contrast contrast = Contrast::variant;
   std::vector<VariantSummary> variants{};
   /// Every later variant against the first, skipped ones included.

@@ -265,6 +265,7 @@ TEST(RunPage, BeginsWithAPictureOfTheAnswer) {
   const std::vector<std::pair<const char*, const char*>> titles{
       {"2xH200-default", "speed-up"},
       {"2xH200-kernels", "headroom"},
+      {"2xH200-headroom", "all_reduce graph: headroom"},
       {"2xH200-training", "a training step"},
       {"2xH200-latency", "latency 0&lt;-&gt;1: speed-up"},
       {"2xH200-copies", "copy_push 0&lt;-&gt;1: speed-up"},  // of which the sentence speaks
