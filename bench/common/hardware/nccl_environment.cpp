@@ -202,9 +202,8 @@ std::string what_bypasses(std::string_view assignment) {
         "-cc.pass_config.fuse_allreduce_rms=False)",
         assignment.substr(0, assignment.find('=')));
   }
-  return "no-p2p was bypassed: by managed memory, by a library that is loaded with RTLD_DEEPBIND "
-         "or "
-         "dlmopen(), or by a process that does not load no-p2p's library (static, setuid, in a "
+  return "no-p2p does not close what bypasses it: managed memory, libraries that are loaded with "
+         "RTLD_DEEPBIND or dlmopen(), processes that do not load its library (static, setuid, in a "
          "container)";
 }
 

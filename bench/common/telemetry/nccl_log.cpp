@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "linkgain/base/first_of_each.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
 #include "linkgain/telemetry/host.hpp"
@@ -124,10 +125,16 @@ void count_connection(TransportLines& lines, const NcclConnection& connection) {
   } else {
     ++lines.other;
   }
-  if (std::ranges::count(lines.kinds, kind) == 0) lines.kinds.push_back(kind);
-  if (std::ranges::count(lines.connections, connection) == 0) {
-    lines.connections.push_back(connection);
-  }
+  lines.kinds.push_back(kind);
+  lines.connections.push_back(connection);
+}
+
+/// Leaves each once, as all that is returned has it.
+TransportLines distinct(TransportLines lines) {
+  keep_first_of_each(lines.kinds);
+  keep_first_of_each(lines.connections);
+  keep_first_of_each(lines.algorithms);
+  return lines;
 }
 
 /// Network adapters by what stands for them in transports: "NET/IB/0" → "NET/IB/mlx5_0:1".
@@ -186,7 +193,7 @@ void read_lines(TransportLines& lines, std::string_view log) {
     } else if (take_adapters(message, adapters)) {
       return;
     } else if (const std::string said = algorithm_of(message); !said.empty()) {
-      if (std::ranges::count(lines.algorithms, said) == 0) lines.algorithms.push_back(said);
+      lines.algorithms.push_back(said);
     } else if (announces_nvls(message)) {
       count_connection(lines, {.transport = std::string(kNvls)});
     } else if (take(message, "NCCL version ")) {
@@ -332,7 +339,7 @@ std::vector<std::string> read_log_files(const std::filesystem::path& directory,
 TransportLines parse_transport_lines(std::string_view log) {
   TransportLines lines;
   read_lines(lines, log);
-  return lines;
+  return distinct(std::move(lines));
 }
 
 bool is_by_p2p(const NcclConnection& connection) {
@@ -342,13 +349,13 @@ bool is_by_p2p(const NcclConnection& connection) {
 TransportLines lines_of(const std::vector<NcclConnection>& connections) {
   TransportLines lines;
   for (const NcclConnection& each : connections) count_connection(lines, each);
-  return lines;
+  return distinct(std::move(lines));
 }
 
 TransportLines read_transport_logs(const NcclLogFiles& files) {
   TransportLines lines;
   for (const std::string& log : read_log_files(files.folder, files.prefix)) read_lines(lines, log);
-  return lines;
+  return distinct(std::move(lines));
 }
 
 Environment log_variables(const NcclLogFiles& files) {

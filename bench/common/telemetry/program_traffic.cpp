@@ -1,12 +1,14 @@
 #include "linkgain/telemetry/program_traffic.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
+#include "linkgain/base/first_of_each.hpp"
+#include "linkgain/base/text.hpp"
 #include "linkgain/statistics/statistics.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 
@@ -22,13 +24,10 @@ std::vector<GpuEvidence> judged_of(const std::set<int>& used, const RunEvidence&
   return judged;
 }
 
-/// Names the pairs that a transport joins: "0-1" both ways, "1->2" one way.
-std::vector<std::string> pairs_by(const std::string& transport,
-                                  const std::vector<NcclConnection>& connections) {
-  std::set<std::pair<int, int>> pairs;
-  for (const NcclConnection& each : connections) {
-    if (each.transport == transport && each.from && each.to) pairs.emplace(*each.from, *each.to);
-  }
+using Pairs = std::set<std::pair<int, int>>;
+
+/// Names pairs of GPUs: "0-1" both ways, "1->2" one way.
+std::vector<std::string> names_of(const Pairs& pairs) {
   std::vector<std::string> names;
   for (const auto& [from, to] : pairs) {
     const bool both_ways = pairs.contains({to, from});
@@ -121,10 +120,9 @@ std::optional<bool> same_for_used_pairs(const Machine& machine, std::span<const 
 std::vector<NcclConnection> connections_of(std::span<const RunEvidence> runs) {
   std::vector<NcclConnection> all;
   for (const RunEvidence& run : runs) {
-    for (const NcclConnection& each : run.connections) {
-      if (std::ranges::count(all, each) == 0) all.push_back(each);
-    }
+    all.insert(all.end(), run.connections.begin(), run.connections.end());
   }
+  keep_first_of_each(all);
   return all;
 }
 
@@ -141,14 +139,20 @@ std::set<std::string> algorithms_of(std::span<const RunEvidence> runs) {
 }
 
 std::string readable_connections(const std::vector<NcclConnection>& connections) {
-  const std::vector<std::string> kinds = lines_of(connections).kinds;
-  std::vector<std::string> texts;
-  for (const std::string& kind : kinds) {
-    const std::vector<std::string> pairs = pairs_by(kind, connections);
-    const bool alone = kinds.size() == 1 || pairs.empty();
-    texts.push_back(alone ? kind : fmt::format("{} ({})", kind, fmt::join(pairs, ", ")));
+  constexpr std::size_t kMostKinds = 8;
+  constexpr std::size_t kMostPairs = 28;  // among eight GPUs
+  std::map<std::string, Pairs> pairs;
+  for (const NcclConnection& each : connections) {
+    Pairs& of_kind = pairs[each.transport];
+    if (each.from && each.to) of_kind.emplace(*each.from, *each.to);
   }
-  return fmt::format("{}", fmt::join(texts, ", "));
+  std::vector<std::string> texts;
+  for (const std::string& kind : lines_of(connections).kinds) {
+    const std::vector<std::string> names = names_of(pairs.at(kind));
+    const bool alone = pairs.size() == 1 || names.empty();
+    texts.push_back(alone ? kind : fmt::format("{} ({})", kind, first_named(names, kMostPairs)));
+  }
+  return first_named(texts, kMostKinds);
 }
 
 bool is_nvlink_parted(std::span<const RunEvidence> with, std::span<const RunEvidence> without) {

@@ -14,6 +14,7 @@ namespace {
 
 /// Reads what the meanings of the table of engines' lines say (bench/coordinator/patterns).
 EngineChoice choice_of(std::string_view said) {
+  if (said.find("all-reduce through host memory") != said.npos) return EngineChoice::host_memory;
   constexpr std::string_view kBy = "all-reduce by ";
   const std::size_t begin = said.find(kBy);
   if (begin != std::string_view::npos) {
@@ -75,6 +76,8 @@ Path path_by(const PathClues& clues) {
   if (std::ranges::any_of(connections, is_by_p2p)) {
     return said == Path::pcie_p2p ? Path::pcie_p2p : Path::p2p;
   }
+  const bool may_be_staged = said == Path::host_memory || connections.empty();
+  if (may_be_staged && clues.engine == EngineChoice::host_memory) return Path::host_memory;
   if (clues.nvlink != NvlinkUse::none && (is_without_p2p(said) || connections.empty())) {
     if (has_own_kernels) return Path::engine;
     const bool is_nccl_alone =

@@ -65,14 +65,19 @@ bool is_known_by_log(const ArmEvidence& arm) {
          arm.path != Path::engine && !is_use(nvlink_bytes_in_a_run(arm.runs).value_or(0.0));
 }
 
+/// Gives the first reason that a run has why a log was not read; empty where none has.
+std::string first_reason(const ArmEvidence& arm, std::string RunEvidence::*reason) {
+  const auto unread = std::ranges::find_if_not(arm.runs, &std::string::empty, reason);
+  return unread == arm.runs.end() ? "" : (*unread).*reason;
+}
+
 /// Says why NCCL's log was read of no run; empty where it was.
 std::string why_no_log(const std::vector<ArmEvidence>& arms) {
+  std::string why;
   for (const ArmEvidence& arm : arms) {
-    for (const RunEvidence& run : arm.runs) {
-      if (!run.connections_reason.empty()) return run.connections_reason;
-    }
+    if (why.empty()) why = first_reason(arm, &RunEvidence::connections_reason);
   }
-  return {};
+  return why;
 }
 
 std::string no_log_text(const std::string& reason) {
@@ -104,21 +109,13 @@ std::string share_text(const ArmEvidence& arm, double bytes, double most) {
       reaches_nccl_alone(arm.forbidding) ? ", which no variable of NCCL's reaches" : "", engine);
 }
 
-/// Says why the log of no-p2p's library was not read of a run; empty where it was of all.
-std::string why_no_refusals(const ArmEvidence& arm) {
-  for (const RunEvidence& run : arm.runs) {
-    if (!run.refused_reason.empty()) return run.refused_reason;
-  }
-  return {};
-}
-
 /// Says what the library of no-p2p refused to an arm; empty where none is to keep it from P2P.
 std::string refused_text(const ArmEvidence& arm) {
   if (reaches_nccl_alone(arm.forbidding)) return {};
   std::set<std::string> refused;
   for (const RunEvidence& run : arm.runs) refused.insert(run.refused.begin(), run.refused.end());
   if (!refused.empty()) return fmt::format("; the library refused {}", fmt::join(refused, ", "));
-  const std::string unread = why_no_refusals(arm);
+  const std::string unread = first_reason(arm, &RunEvidence::refused_reason);
   return unread.empty() ? "; the library refused nothing"
                         : fmt::format("; the library's log was not read: {}", unread);
 }
@@ -198,24 +195,19 @@ void judge_reach(const ArmEvidence& arm, const std::vector<ArmEvidence>& arms,
   const std::string variable = arm.forbidding.substr(0, arm.forbidding.find('='));
   if (!reaches_nccl_alone(arm.forbidding)) {
     if (is_peer_access_refused(arm.runs)) return;
-    const std::string unread = why_no_refusals(arm);
-    warnings.push_back(
-        {name_of(WarningCode::exec_no_change),
-         unread.empty()
-             ? fmt::format("{}: no-p2p's library refused no peer access: the program asked for "
-                           "none, or got past the library",
-                           arm.variant)
-             : fmt::format("{}: it is not known whether no-p2p's library refused peer access, as "
-                           "its log was not read: {}",
-                           arm.variant, unread),
-         unread.empty()
-             ? "libraries get past it that are loaded with RTLD_DEEPBIND or dlmopen(); a program "
-               "that asks for no P2P has nothing to lose"
-             : fmt::format(
-                   "a process does not load it that is static or setuid; one in a container "
-                   "or of another user needs {}, and the folder that it names",
-                   kRefusalLog)});
-  } else if (bypasses_nccl(engine_choice(arm.runs)) && !is_without_p2p(arm.path)) {
+    const std::string unread = first_reason(arm, &RunEvidence::refused_reason);
+    const std::string what =
+        unread.empty()
+            ? "no-p2p's library refused no peer access: the program asked for none, or got past it"
+            : fmt::format(
+                  "it is not known whether no-p2p's library refused peer access, as its "
+                  "log ({}) was not read: {}",
+                  kRefusalLog, unread);
+    warnings.push_back({name_of(WarningCode::exec_no_change),
+                        fmt::format("{}: {}", arm.variant, what), what_bypasses(arm.forbidding)});
+  } else if (const EngineChoice choice = engine_choice(arm.runs);
+             choice == EngineChoice::host_memory ||
+             (bypasses_nccl(choice) && !is_without_p2p(arm.path))) {
     warnings.push_back(
         {name_of(WarningCode::exec_no_change),
          fmt::format("{}: {} reaches NCCL alone, and not what moves the engine's data ({})",
@@ -255,10 +247,13 @@ void judge_allowed(const ArmEvidence& arm, std::vector<Warning>& warnings) {
   const std::optional<double> bytes = nvlink_bytes_in_a_run(arm.runs);
   if (arm.path == Path::mixed || is_known_by_log(arm)) {
     if (arm.path == Path::pcie_p2p) return;
-    warnings.push_back(
-        warning_of(WarningCode::exec_no_nvlink,
-                   fmt::format("{}: {} NCCL took {} ({})", arm.variant, permission_text(arm),
-                               taken_text(arm), connections_text(arm))));
+    const std::string log = connections_text(arm);
+    warnings.push_back(warning_of(
+        WarningCode::exec_no_nvlink,
+        fmt::format("{}: {} {}", arm.variant, permission_text(arm),
+                    log.empty() ? fmt::format("the data go through host memory ({})",
+                                              fmt::join(engines_of(arm.runs), "; "))
+                                : fmt::format("NCCL took {} ({})", taken_text(arm), log))));
   } else if (bytes && !is_use(*bytes)) {
     warnings.push_back(warning_of(
         WarningCode::exec_no_nvlink,
@@ -303,7 +298,7 @@ void judge_change(const std::vector<ArmEvidence>& arms, std::vector<Warning>& wa
   for (std::size_t i = 1; i < arms.size(); ++i) {
     const Path path = arms[i].path;
     if (arms[i].p2p_off() != arms.front().p2p_off() && is_without_p2p(path) &&
-        arms.front().path == path) {
+        arms.front().path == path && !connections_of(arms[i].runs).empty()) {
       warnings.push_back(warning_of(
           WarningCode::exec_no_change,
           fmt::format("{} and {} both took {} by NCCL's log ({}): the variant changed nothing",

@@ -18,6 +18,7 @@ enum class EngineChoice {
   unsaid,       ///< one did, and not of what it has beside NCCL
   nccl,         ///< NCCL alone
   no_nccl,      ///< it has no NCCL
+  host_memory,  ///< all-reduce kernels of its own that go through host memory
   own_kernels,  ///< all-reduce kernels of its own, of which NCCL's log knows nothing
   copies,       ///< copies of its own
 };
@@ -60,6 +61,7 @@ struct PathClues {
 /// - p2p, or pcie_p2p where no NVLink joins its GPUs: the log names P2P;
 /// - host_memory, network: the log names that, and NVLink stood still;
 /// - engine: an engine says that kernels of its own move its data;
+/// - host_memory: an engine says that its kernels go through that, and the log names nothing else;
 /// - host_memory, network: the log names that, and nothing else is known to move data: engines
 ///   are silent or speak of NCCL alone, or peer access was refused;
 /// - unknown: else.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -103,7 +104,7 @@ struct NcclConnection {
   /// Devices as NCCL numbers them, ranks in older versions; absent where it joins no pair.
   std::optional<int> from{};
   std::optional<int> to{};
-  bool operator==(const NcclConnection&) const = default;
+  auto operator<=>(const NcclConnection&) const = default;
 };
 
 /// What was seen from outside of one run of a command.

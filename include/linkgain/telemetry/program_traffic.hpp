@@ -54,7 +54,7 @@ std::set<std::string> engines_of(std::span<const RunEvidence> runs);
 std::set<std::string> algorithms_of(std::span<const RunEvidence> runs);
 
 /// Says "P2P/CUMEM"; of several transports between which GPUs, "P2P/CUMEM (0-1), SHM/direct/direct
-/// (1-2, 2->3)".
+/// (1-2, 2->3)"; of very many how many more there are.
 std::string readable_connections(const std::vector<NcclConnection>& connections);
 
 /// Tells whether runs `with` P2P moved data over NVLink and none of those `without` did, by its

@@ -1,12 +1,15 @@
 #include "linkgain/telemetry/nccl_log.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <tuple>
 
+#include "linkgain/telemetry/program_traffic.hpp"
 #include "support/call_log_double.hpp"
 #include "support/scratch_folder.hpp"
 
@@ -101,6 +104,24 @@ TEST(TransportLog, NamesTheDevicesOfEachPairOnceAndTheVersion) {
                   NcclConnection{"P2P/IPC", 5, 6},
                   NcclConnection{"COLLNET/SHARP/0", std::nullopt, std::nullopt}));
   EXPECT_EQ(lines_of(lines.connections).kinds, lines.kinds);
+}
+
+/// Compares none with all others: a program may log what it likes.
+TEST(TransportLog, TakesNoLongerForEachOfManyTransports) {
+  constexpr std::size_t kMany = 40'000;
+  std::string log;
+  for (std::size_t i = 0; i < 2 * kMany; ++i) {
+    log += fmt::format("vm:7:7 [0] NCCL INFO Channel 00/0 : {}[{}] -> {}[{}] via P2P/{}\n", i % 9,
+                       i % 9, i % 9 + 1, i % 9 + 1, i % kMany);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const TransportLines lines = parse_transport_lines(log);
+  const std::vector<RunEvidence> runs{{.connections = lines.connections}};
+  const std::string text = readable_connections(connections_of(runs));
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  EXPECT_THAT(lines.kinds, SizeIs(kMany));
+  EXPECT_THAT(text, testing::EndsWith(" and 39992 more"));
+  EXPECT_LT(taken.count(), 5.0);
 }
 
 TEST(TransportLog, NamesNetworkAdapters) {

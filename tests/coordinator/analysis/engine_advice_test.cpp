@@ -18,8 +18,8 @@ TEST(EngineAdvice, IsOfTheEngineThatBypassesNccl) {
   Situations said;
   for (const char* engine :
        {"vLLM: all-reduce by CUSTOM, PYNCCL", "SGLang: all-reduce by kernels of its own",
-        "llama.cpp: all-reduce by kernels of its own", "llama.cpp: built without NCCL",
-        "llama.cpp: all-reduce by kernels of its own, because NCCL did not start: no GPU",
+        "llama.cpp: all-reduce through host memory", "llama.cpp: built without NCCL",
+        "llama.cpp: all-reduce through host memory, because NCCL did not start: no GPU",
         "llama.cpp: all-reduce by copies"}) {
     ArmEvidence staged{.variant = "staged", .forbidding = "NCCL_P2P_DISABLE=1"};
     staged.runs = {evidence_of(0)};

@@ -29,12 +29,19 @@ const std::map<std::string, std::vector<NcclConnection>> kLogs{
     {"foreign+shm", {{"XYZ/0", 0, 1}, {"SHM/direct/direct", 1, 2}}}};
 
 using Engines = std::vector<EngineChoice>;
-const Engines kAnyEngine{EngineChoice::none,    EngineChoice::unsaid,      EngineChoice::nccl,
-                         EngineChoice::no_nccl, EngineChoice::own_kernels, EngineChoice::copies};
+const Engines kAnyEngine{EngineChoice::none,        EngineChoice::unsaid,
+                         EngineChoice::nccl,        EngineChoice::no_nccl,
+                         EngineChoice::host_memory, EngineChoice::own_kernels,
+                         EngineChoice::copies};
 const Engines kNcclAlone{EngineChoice::none, EngineChoice::nccl};
 const Engines kOwnKernels{EngineChoice::own_kernels};
 const Engines kOthers{EngineChoice::unsaid, EngineChoice::no_nccl, EngineChoice::copies};
-const Engines kNoOwnKernels{EngineChoice::none, EngineChoice::unsaid, EngineChoice::nccl,
+const Engines kStaged{EngineChoice::host_memory};
+const Engines kNotStaged{EngineChoice::none,    EngineChoice::unsaid,      EngineChoice::nccl,
+                         EngineChoice::no_nccl, EngineChoice::own_kernels, EngineChoice::copies};
+const Engines kNoOwnKernels{EngineChoice::none,    EngineChoice::unsaid,      EngineChoice::nccl,
+                            EngineChoice::no_nccl, EngineChoice::host_memory, EngineChoice::copies};
+const Engines kNoneOfItsOwn{EngineChoice::none, EngineChoice::unsaid, EngineChoice::nccl,
                             EngineChoice::no_nccl, EngineChoice::copies};
 
 using Truths = std::vector<std::optional<bool>>;
@@ -62,12 +69,9 @@ const std::vector<Row> kTable{
     {{part}, {"shm", "net"}, Path::mixed, kOwnKernels},
     {{all}, {"shm", "net"}, Path::engine, kOwnKernels},
     // It stood still: nothing went by P2P.
-    {{none},
-     {"nothing", "p2p", "nvls", "foreign", "foreign+shm"},
-     Path::unknown,
-     kAnyEngine,
-     {false, true},
-     kYes},
+    {{none}, {"nothing", "p2p", "nvls"}, Path::unknown, kNotStaged, {false, true}, kYes},
+    {{none}, {"nothing", "p2p", "nvls"}, Path::host_memory, kStaged, {false, true}, kYes},
+    {{none}, {"foreign", "foreign+shm"}, Path::unknown, kAnyEngine, {false, true}, kYes},
     {{none}, {"shm", "p2p+shm", "nvls+shm"}, Path::host_memory, kAnyEngine, {false, true}, kYes},
     {{none}, {"net", "p2p+net"}, Path::network, kAnyEngine, {false, true}, kYes},
     {{none}, {"shm+net"}, Path::mixed, kAnyEngine, {false, true}, kYes},
@@ -78,12 +82,15 @@ const std::vector<Row> kTable{
     {{unseen}, {"nvls"}, Path::p2p},
     {{unseen}, {"foreign", "foreign+shm"}, Path::unknown},
     {{unseen}, {"nothing", "shm", "net"}, Path::engine, kOwnKernels},
-    {{unseen}, {"nothing"}, Path::unknown, kNoOwnKernels},
+    {{unseen}, {"nothing", "shm"}, Path::host_memory, kStaged},
+    {{unseen}, {"nothing"}, Path::unknown, kNoneOfItsOwn},
     {{unseen}, {"shm"}, Path::host_memory, kNcclAlone},
     {{unseen}, {"net"}, Path::network, kNcclAlone},
     {{unseen}, {"shm"}, Path::host_memory, kOthers, kYes},
     {{unseen}, {"net"}, Path::network, kOthers, kYes},
-    {{unseen}, {"shm", "net"}, Path::unknown, kOthers, kNo}};
+    {{unseen}, {"shm", "net"}, Path::unknown, kOthers, kNo},
+    {{unseen}, {"net"}, Path::network, kStaged, kYes},
+    {{unseen}, {"net"}, Path::unknown, kStaged, kNo}};
 
 template <typename Value>
 bool has(const std::vector<Value>& all, const Value& value) {
@@ -118,7 +125,7 @@ TEST(ProgramPath, IsWhatTheTableSaysOfEachCombination) {
       }
     }
   }
-  EXPECT_EQ(combinations, (3 * 3 + 1) * 2 * 6 * static_cast<int>(kLogs.size()));
+  EXPECT_EQ(combinations, (3 * 3 + 1) * 2 * 7 * static_cast<int>(kLogs.size()));
 }
 
 /// Gives the path of a run whose NCCL logged this, by these bytes over NVLink, of `most`.
@@ -136,16 +143,15 @@ Path path_beside(const std::vector<std::string>& says, std::optional<std::int64_
 TEST(ProgramPath, IsDecidedByWhatEnginesSayOfThemselves) {
   const std::string none_of_its_own = "vLLM: no all-reduce kernel of its own, because of 3 GPUs";
   for (const char* own :
-       {"vLLM: all-reduce by CUSTOM, PYNCCL", "vLLM or SGLang: all-reduce by kernels of its own",
-        "llama.cpp: all-reduce by kernels of its own, because NCCL did not start: x"}) {
+       {"vLLM: all-reduce by CUSTOM, PYNCCL", "vLLM or SGLang: all-reduce by kernels of its own"}) {
     EXPECT_EQ(path_beside({"vLLM: NCCL 2.25.1", own}, {}, false), Path::engine) << own;
   }
   EXPECT_EQ(path_beside({"SGLang: NCCL 2.21.5"}, {}, {}), Path::unknown);
   EXPECT_EQ(path_beside({"XLA: copies of its own beside NCCL"}, {}, {}), Path::unknown);
   EXPECT_EQ(path_beside({"SGLang: NCCL 2.21.5", none_of_its_own}, {}, {}), Path::host_memory);
   EXPECT_EQ(path_beside({"vLLM: all-reduce by PYNCCL"}, {}, {}), Path::host_memory);
-  const std::string own = "llama.cpp: built without NCCL, all-reduce by kernels of its own";
-  EXPECT_EQ(path_beside({own}, {}, false, ""), Path::engine);
+  const std::string own = "llama.cpp: built without NCCL, all-reduce through host memory";
+  EXPECT_EQ(path_beside({own}, {}, false, ""), Path::host_memory);
   EXPECT_EQ(path_beside({own, "llama.cpp: all-reduce by copies"}, {}, false, ""), Path::unknown);
 }
 

@@ -368,16 +368,20 @@ TEST(ExecAnswer, DoesNotSayWithoutP2pOfASwitchThatDoesNotReachTheEngine) {
     record.warnings.clear();
     conclude(record);
   };
-  for (const char* said : {"llama.cpp: built without NCCL, all-reduce by kernels of its own",
-                           "llama.cpp: all-reduce by copies", "SGLang: NCCL 2.21.5"}) {
+  const std::string staged = "llama.cpp: built without NCCL, all-reduce through host memory";
+  const std::string own = "SGLang: all-reduce by kernels of its own";
+  for (const std::string& said : {staged, own, std::string("llama.cpp: all-reduce by copies"),
+                                  std::string("SGLang: NCCL 2.21.5")}) {
     say(said);
     EXPECT_THAT(answer_of(record), Not(HasSubstr("P2P"))) << said;
     EXPECT_THAT(exec_markdown(record), HasSubstr("| Variant |")) << said;
   }
-  say("llama.cpp: built without NCCL, all-reduce by kernels of its own");
-  EXPECT_EQ(std::ranges::count(record.warnings, "exec-no-change", &Warning::code), 1);
-  EXPECT_THAT(exec_markdown(record), HasSubstr("| engine's own kernels |"));
-  EXPECT_EQ(record.cases[0].variants[0].path, Path::engine);
+  for (const auto& [said, path] : {std::pair(staged, Path::host_memory), {own, Path::engine}}) {
+    say(said);
+    EXPECT_EQ(std::ranges::count(record.warnings, "exec-no-change", &Warning::code), 1);
+    EXPECT_THAT(exec_markdown(record), HasSubstr(readable_path(path)));
+    EXPECT_EQ(record.cases[0].variants[0].path, path);
+  }
   log_paths(record);
   say("vLLM: all-reduce by PYNCCL");
   EXPECT_THAT(exec_markdown(record), HasSubstr("| P2P |"));

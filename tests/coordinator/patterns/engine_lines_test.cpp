@@ -27,14 +27,28 @@ TEST(EngineLines, SayAllOfALineWithoutAnEnd) {
 }
 
 TEST(EngineLines, OthersSayNothing) {
-  for (const char* line : {"", "all-reduce backends", "Using the cache", "nccl==2.28.9",
-                           "NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB eth0:10.0.0.1<0>",
-                           "Registering 4 plugins", "Registering 0 cuda graph addresses",
-                           "To silence, specify disable_custom_all_reduce=True explicitly.",
-                           "disable_custom_all_reduce=True, enable_mscclpp=True",
-                           "disable_custom_all_reduce=True, "
-                           "enforce_disable_flashinfer_allreduce_fusion=False"}) {
+  for (const char* line :
+       {"", "all-reduce backends", "Using the cache", "nccl==2.28.9",
+        "NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB eth0:10.0.0.1<0>", "Registering 4 plugins",
+        "Registering 0 cuda graph addresses",
+        "answer 3: In vLLM the log then says: Registering 35 cuda graph addresses",
+        "> Registering 35 cuda graph addresses", "\"Using ['CUSTOM'] all-reduce backends\"",
+        "(see W NCCL init failed (x); falling back to internal AllReduce",
+        "To silence, specify disable_custom_all_reduce=True explicitly.",
+        "disable_custom_all_reduce=True, enable_mscclpp=True",
+        "disable_custom_all_reduce=True, "
+        "enforce_disable_flashinfer_allreduce_fusion=False"}) {
     EXPECT_EQ(engine_choice_in(line), "") << line;
+  }
+}
+
+TEST(EngineLines, AreFoundBehindWhatLoggersLaunchersAndContainersPutBefore) {
+  for (const char* before :
+       {"", "[default0]:", "[1,0]<stderr>:", "0: ", "server-1  | ", "0.00.123.456 W ",
+        "INFO:     ", "2026-03-19T08:09:02.123Z ",
+        "(EngineCore_0 pid=7) (Worker_TP0 pid=77) INFO 02-27 20:33:14 ",
+        "[default1]:[2026-04-14 16:08:44 TP1] ", "\x1b[0;36mvllm-1 |\x1b[0m INFO [a.py:2] "}) {
+    EXPECT_NE(engine_choice_in(before + std::string("vLLM is using nccl==2.28.9")), "") << before;
   }
 }
 
