@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <regex>
 #include <string_view>
 
 #include "linkgain/base/text.hpp"
@@ -24,13 +25,20 @@ std::string with_breaks(const std::string& html) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
+/// Keeps a number with its unit, and the ends of a pair, "0->1", in one line.
+std::string without_breaks(const std::string& html) {
+  static const std::regex kUnit("([0-9]) (%|[KMGT]i?B|B|[num]?s|MHz|W|°C)(?![A-Za-z])");
+  return std::regex_replace(std::regex_replace(html, kUnit, "$1&#160;$2"), std::regex("-&gt;"),
+                            "-&#8288;&gt;");
+}
+
 std::string formed(const Text::Run& run) {
   const std::string html = xml_escaped(shown_line(run.text));
   switch (run.form) {
     case Text::Form::plain:
-      return with_breaks(html);
+      return without_breaks(with_breaks(html));
     case Text::Form::strong:
-      return fmt::format("<strong>{}</strong>", html);
+      return fmt::format("<strong>{}</strong>", without_breaks(html));
     case Text::Form::code:
       return fmt::format("<code>{}</code>", with_breaks(html));
   }

@@ -204,7 +204,7 @@ Text whether_wrong(const RunSummary& summary, const std::vector<Fault>& faults) 
     case WarningWeight::notice:
       break;
   }
-  return verdict_of("Hardly anything:", Tone::good, rest);
+  return verdict_of("Nothing serious:", Tone::good, rest);
 }
 
 /// Leads to the warnings, and says what they are where nothing is wrong.
@@ -395,7 +395,7 @@ Text whether_trusted(const RunSummary& summary, const Answer& answer, WarningWei
   }
   if (weight == WarningWeight::doubtful) {
     return verdict_of("With care:", Tone::doubtful,
-                      " the intervals do not cover what may be wrong.");
+                      " something may be wrong, which the intervals do not cover.");
   }
   if (headline.is_missed) {
     return verdict_of("With care:", Tone::doubtful, fmt::format(" {}.", headline.widths));

@@ -25,8 +25,10 @@ namespace {
 
 /// Writes the first sentences large, and the others below.
 std::string sentences_html(const Headlines& text) {
-  const std::string html = fmt::format("<p>{}</p>\n", xml_escaped(text.large));
-  return text.others.empty() ? html : html + fmt::format("<p>{}</p>\n", xml_escaped(text.others));
+  Document document;
+  document.paragraph(text.large);
+  if (!text.others.empty()) document.paragraph(text.others);
+  return to_html(document);
 }
 
 /// Counts the columns of text that the table needs where titles and the first cells are broken

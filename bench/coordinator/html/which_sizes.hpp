@@ -13,7 +13,9 @@ AnswerRow row_of_sizes(const RunSummary& summary, const Answer& answer);
 
 /// At which sizes the first variant is faster than the one that the answer speaks of first.
 struct WhichSizes {
-  std::string verdict;  ///< of row_of_sizes(), and of one other curve; empty where there is none
+  /// Speaks of settings that cost nothing, else of row_of_sizes() and one other curve. Empty where
+  /// there is none.
+  std::string verdict;
   std::vector<std::string> others;  ///< the same of each of several other curves that changed
 };
 

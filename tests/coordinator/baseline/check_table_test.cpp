@@ -90,7 +90,7 @@ TEST(CheckTable, SaysThatARateIsComparedByTheTimePerUnit) {
 TEST(CheckPage, ShowsEveryCaseAndItsBand) {
   const std::string page = check_page(troubled_check());
   EXPECT_THAT(page, AllOf(HasSubstr("<svg"), HasSubstr("<title>"), Not(HasSubstr("http://"))));
-  for (const char* size : {"8 B", "1 MiB", "16 MiB", "64 MiB", "256 MiB", "1 GiB"}) {
+  for (const char* size : {"8 B", "1 MiB", "16 MiB", "64MiB", "256 MiB", "1 GiB"}) {
     EXPECT_THAT(page, HasSubstr(size));
   }
   CheckResult many = quiet_check();

@@ -66,6 +66,7 @@ std::string answer_of(const Record& record) {
   std::string part = page.substr(begin, page.find("</section>", begin) - begin);
   part = without(without(part, "<svg", "</svg>"), "<details", "</details>");
   part = std::regex_replace(part, std::regex("</t[hd]><"), " | <");
+  part = with_replaced(with_replaced(part, "&#160;", " "), "&#8288;", "");
   return std::regex_replace(std::regex_replace(part, std::regex("<[^>]*>"), ""), std::regex("\n+"),
                             "\n");
 }
@@ -185,6 +186,10 @@ TEST(RunPage, PaysAtTheSizesThatItsSentenceNames) {
   const std::string text = answer_of(recorded("2xH100-wait-before"));
   EXPECT_THAT(text, HasSubstr(" in all-reduce of 256 KiB"));
   EXPECT_THAT(part_after(text, "At which size does it pay?"), StartsWith("At 256 KiB (1.03x): "));
+  const std::string pays = part_after(answer_of(recorded("2xH200-headroom")), "does it pay?");
+  EXPECT_THAT(pays, StartsWith("With ctas32 no "));
+  EXPECT_THAT(pays, HasSubstr(" most at 1 MiB (1.11x)"));
+  EXPECT_THAT(pays, Not(HasSubstr("more variant"))) << "all are named";
 }
 
 /// Lets a result of a case change its level within a launch.
