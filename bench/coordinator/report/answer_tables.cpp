@@ -208,6 +208,9 @@ std::string words_for(const CaseSummary& each, std::size_t variant) {
   return fmt::format("{} {}", is_name ? "in variant" : "with", title);
 }
 
+/// Tells whether NCCL's log, or the engine's, and no counter names such a path of a program.
+bool is_by_log(Path path) { return path != Path::nvlink && path != Path::unknown; }
+
 /// Says what NVLink carried of a program, with each variant, and which path NCCL's log names, or
 /// the engine's.
 std::vector<std::string> traffic_sentences(const CaseSummary& each) {
@@ -218,10 +221,10 @@ std::vector<std::string> traffic_sentences(const CaseSummary& each) {
   bool is_elsewhere = false;
   for (std::size_t i = 0; i < each.variants.size(); ++i) {
     const Path path = each.variants[i].result->path;
-    if (path == Path::engine) {
-      engine.push_back(words_for(each, i));
-    } else if (path != Path::nvlink && path != Path::unknown) {
-      const std::string& by = each.variants[i].connections;
+    const std::string& by = each.variants[i].connections;
+    if (path == Path::engine || (is_by_log(path) && by.empty())) {
+      engine.push_back(fmt::format("{} {}", readable_path(path), words_for(each, i)));
+    } else if (is_by_log(path)) {
       logged.push_back(fmt::format("{}{} {}", readable_path(path),
                                    path == Path::mixed ? fmt::format(" ({})", by) : "",
                                    words_for(each, i)));
@@ -240,18 +243,18 @@ std::vector<std::string> traffic_sentences(const CaseSummary& each) {
     sentences.push_back(fmt::format("By NCCL's log {}.", fmt::join(logged, ", ")));
   }
   if (!engine.empty()) {
-    sentences.push_back(fmt::format(
-        "By its own lines the engine's own kernels, which no NCCL variable reaches, {}.",
-        fmt::join(engine, ", ")));
+    sentences.push_back(fmt::format("By the engine's lines {}, which no NCCL variable changes.",
+                                    fmt::join(engine, ", ")));
   }
   if (!seen.empty()) {
     sentences.push_back(fmt::format("NVLink carried {}.", fmt::join(seen, ", ")));
   }
   if (sentences.empty()) return {"Not known: NVLink traffic was not measured."};
   if (!unseen.empty()) {
-    sentences.push_back(seen.empty() ? "NVLink's traffic was not measured."
-                                     : fmt::format("NVLink's traffic {} was not measured.",
-                                                   fmt::join(unseen, ", ")));
+    sentences.push_back(
+        fmt::format("NVLink's traffic {}was not measured{}.",
+                    seen.empty() ? "" : fmt::format("{} ", fmt::join(unseen, ", ")),
+                    logged.empty() ? "" : ": what the program copied beside NCCL is not known"));
   }
   if (is_elsewhere && logged.empty() && engine.empty()) {
     sentences.emplace_back("PCIe and host memory are not counted.");
@@ -316,8 +319,7 @@ Table metrics_table(const std::vector<const CaseSummary*>& metrics, Traffic traf
                      }});
   columns.push_back({{"Path by log", Table::Alignment::left, true, 3}, [&](const RunRow& row) {
                        const Path path = row.result().path;
-                       const bool is_by_log = path != Path::nvlink && path != Path::unknown;
-                       return row.of == &first && is_by_log ? readable_path(path) : "";
+                       return row.of == &first && is_by_log(path) ? readable_path(path) : "";
                      }});
   columns.push_back({{"Runs", kRight, false, 1}, [](const RunRow& row) {
                        const VariantSummary& variant = row.summary();
@@ -395,6 +397,17 @@ Text wrong_cases(const RunSummary& summary) {
                        : wrong_data_mark() + fmt::format(": {}{}.", fmt::join(wrong, ", "), more);
 }
 
+/// Tells whether a log names the path of a variant, and counters do not tell what went past it.
+bool has_path_by_log_alone(const RunSummary& summary) {
+  const bool counters_tell =
+      same_for_all_pairs(summary.record.machine.links, joined_by_nvlink) == true;
+  return std::ranges::any_of(summary.cases, [&](const CaseSummary& each) {
+    return std::ranges::any_of(each.variants, [&](const VariantSummary& variant) {
+      return is_by_log(variant.result->path) && !(counters_tell && variant.nvlink_bytes);
+    });
+  });
+}
+
 }  // namespace
 
 Document answer_notes(const RunSummary& summary) {
@@ -408,6 +421,11 @@ Document answer_notes(const RunSummary& summary) {
         "its interval Welch's.",
         variants.front().name, arms == 2 ? variants[1].name : "the row's variant",
         arms == 2 && variants.size() > 2 ? ", in the control's row against that" : ""));
+    if (has_path_by_log_alone(summary)) {
+      document.paragraph(
+          "A path by log is what NCCL took, or the engine's all-reduce. What the program copied "
+          "beside these was not seen; no-p2p takes P2P from that, too.");
+    }
   }
   if (variants.size() > 1) {
     for (const CaseGroup& group : summary.groups) {

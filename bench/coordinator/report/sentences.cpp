@@ -302,9 +302,21 @@ std::string control_sentence(const std::vector<const CaseSummary*>& along, std::
   for (const CaseSummary* each : along) {
     if (!beside(each).has_speed_up()) return not_compared_sentence(*each, beside(each));
   }
-  return fmt::format("{} shows no difference in {}{}, as it should.", who, metric.name,
+  double least = 1.0;  // that all intervals would show
+  bool is_precise = true;
+  for (const CaseSummary* each : along) {
+    const Comparison& comparison = beside(each);
+    is_precise = is_precise && comparison.is_precise;
+    if (!comparison.has_interval()) continue;
+    const Interval& interval = *comparison.ratio->interval;
+    least = std::max({least, interval.high, 1.0 / interval.low});
+  }
+  const std::string wide = fmt::format("but a change of less than {} would not show",
+                                       readable_ratio({.value = least}).estimate);
+  return fmt::format("{} shows no difference in {}{}, {}.", who, metric.name,
                      along.size() > 1 ? fmt::format(" at any {}", axis_of(metric))
-                                      : " " + figures_of(*along.front(), beside(along.front())));
+                                      : " " + figures_of(*along.front(), beside(along.front())),
+                     is_precise || least == 1.0 ? "as it should" : wide);
 }
 
 }  // namespace linkgain

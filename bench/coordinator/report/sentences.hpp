@@ -40,7 +40,8 @@ struct Lack {
 Lack lacking_speed_up(const CaseSummary& each, const Comparison& comparison);
 
 /// Says that a control, as it should, is not shown to differ from the first variant in a metric at
-/// any value of the axis, or that it is, and what that means for other differences.
+/// any value of the axis, and where intervals are wide what would not show; or that it is, and what
+/// that means for other differences.
 std::string control_sentence(const std::vector<const CaseSummary*>& along, std::size_t control);
 
 /// Says what became of each metric that the answer of a program speaks of, after what kept the

@@ -163,7 +163,15 @@ TEST(ExecScreen, NamesThePathThatNcclsLogDoes) {
   }
   conclude(record);
   text += paths();
+  for (ProgramRun& run : record.runs) {
+    run.evidence.connections = {};
+    run.evidence.engine_says = {"llama.cpp: all-reduce through host memory"};
+  }
+  conclude(record);
+  text += paths();
   expect_golden(text, "screen_path.txt");
+  EXPECT_THAT(exec_markdown(record), HasSubstr("\nA path by log"));
+  EXPECT_THAT(exec_markdown(training()), Not(HasSubstr("\nA path by log")));
 }
 
 TEST(ExecScreen, FitsWhateverItHasToSay) {
