@@ -280,8 +280,8 @@ void warn_of_few_runs(Record& record) {
       record.warnings.push_back(warning_of(
           WarningCode::few_runs,
           fmt::format(
-              "a difference is shown by only {} runs: if other work on this machine slows half of "
-              "them, chance puts all slow runs in one variant in 1 of {:.0f} cases",
+              "only {} runs show a difference: if other work slowed half of them, all slow runs "
+              "would be of one variant by chance in 1 of {:.0f} cases",
               own + launch_medians(result, i).size(), orders / 2.0)));
       return;
     }

@@ -270,7 +270,7 @@ std::string bridge_advice(const Topology& topology, const Joined& joined) {
   const auto can_be = [&](const TopologyPair& pair) { return could_be_bridged(topology, pair); };
   if (is_bad(topology, joined.yes)) return {};
   if (std::ranges::any_of(joined.yes, is_bridge)) {
-    return "What the bridge is worth: `linkgain run` (about 2 minutes, with training)";
+    return "What the bridge is worth: `linkgain run` (2 to 3 minutes, with training)";
   }
   const auto pair = std::ranges::find_if(joined.no, can_be);
   if (pair == joined.no.end()) {
@@ -281,7 +281,7 @@ std::string bridge_advice(const Topology& topology, const Joined& joined) {
   const std::optional<double> rate = bridge_rate(model);
   return fmt::format(
       "{}What a bridge could save, and what it does once fitted: `linkgain run` before and after "
-      "(about 2 minutes, with training)",
+      "(2 to 3 minutes, with training)",
       rate ? fmt::format("A bridge for {} carries {:.4g} GB/s each way. ", model, *rate) : "");
 }
 

@@ -146,6 +146,9 @@ Record begin_record(const ExecOptions& options, const ExecPlan& plan,
 std::string dry_run_text(const ExecPlan& plan, const Environment& environment) {
   std::string text;
   std::vector<std::string> comments = metric_texts(plan.output);
+  const std::vector<RunPlace> places = run_order(plan);
+  comments.push_back(fmt::format("{} planned{}", counted(std::ssize(places), "run", "runs"),
+                                 plan.server ? ", each with its own start of the server" : ""));
   if (plan.server) comments.push_back("the server is ready at: " + plan.server->ready.text());
   std::ranges::copy(plan.output.notes, std::back_inserter(comments));
   for (const std::string& each : comments) text += fmt::format("# {}\n", visible(each));
@@ -156,7 +159,7 @@ std::string dry_run_text(const ExecPlan& plan, const Environment& environment) {
       text += fmt::format("# {}for {}, too: NCCL's log tells its path\n", log, name);
     }
   }
-  for (const RunPlace& place : run_order(plan)) {
+  for (const RunPlace& place : places) {
     const Variant& variant = plan.variants[static_cast<std::size_t>(place.variant)];
     const Placeholders placeholders = placeholders_of(plan, place);
     const std::string before =

@@ -109,14 +109,19 @@ Computation computation(const MeasuredLink& measured, const ModelShape& model, c
   return result;
 }
 
+/// Counts the bytes that each of so many GPUs caches of all sequences.
+double cache_bytes(const DecoderQuestion& question, int ranks) {
+  return kServedBytes * question.batch * question.context * cached_numbers(question.model, ranks) *
+         question.model.layers;
+}
+
 Computation decode_computation(const MeasuredLink& measured, const DecoderQuestion& question,
                                int ranks) {
   const ModelShape& model = question.model;
-  const double cached = cached_numbers(model, ranks) * model.layers;
   Computation result =
       computation(measured, model, {.ranks = ranks, .tokens = static_cast<double>(question.batch)});
   result.weights += head_weights(model) / ranks;
-  result.bytes = kServedBytes * question.batch * question.context * cached;
+  result.bytes = cache_bytes(question, ranks);
   return result;
 }
 
@@ -193,8 +198,19 @@ void add_rest(const Prediction& of, PhasePrediction& result, std::optional<doubl
                           : alone.seconds(alone.of_weight.time.value, alone.of_byte.time.value)};
 }
 
+void require_memory_for_cache(const MeasuredLink& measured, const DecoderQuestion& question) {
+  const double bytes = cache_bytes(question, measured.ranks);
+  const auto memory = static_cast<double>(measured.memory_bytes);
+  if (measured.memory_bytes == 0 || bytes <= memory) return;
+  throw UsageError(fmt::format("--batch {} and --context {} need {:.3g} GB of cache on each GPU, "
+                               "which has {:.3g} GB",
+                               question.batch, question.context, bytes / 1e9, memory / 1e9),
+                   "give fewer sequences or tokens");
+}
+
 PhasePrediction predict_decode(const Prediction& of) {
   const DecoderQuestion& question = *of.question.decoder;
+  require_memory_for_cache(of.measured, question);
   PhasePrediction result =
       begin_phase(of, Phase::decode, decode_calls(question, of.measured.ranks));
   result.tokens = question.batch;

@@ -261,8 +261,7 @@ Document notes_of(const Prediction& of) {
   add_calls(of, document);
   add_grounds(of, document);
   document.item(
-      "Intervals are those of the measured all-reduces. What the arithmetic leaves out may "
-      "be more.");
+      "Intervals cover the measured all-reduces alone: the error of the arithmetic may be larger.");
   for (const PhasePrediction& phase : of.phases) {
     if (!phase.is_beyond) continue;
     document.item(fmt::format("{}: beyond {}, the largest size measured, its bandwidth is taken.",

@@ -382,6 +382,18 @@ TEST(PredictionReport, SaysThatWeightsDoNotFit) {
   EXPECT_THAT(report(6.0, 70.0), Not(HasSubstr(note)));
 }
 
+TEST(Decode, RefusesACacheThatFitsIntoNoGpu) {
+  const auto predicted = [](int batch) {
+    Record record = inference_record();
+    for (RankInfo& rank : record.machine.ranks) rank.gpu->memory_bytes = 24'000'000'000;
+    PredictionQuestion question = of_model(batch);
+    question.decoder->context = 100'000;
+    return predict(record, question);
+  };
+  EXPECT_NO_THROW(predicted(3));  // 65.5 kB a token and GPU
+  EXPECT_THROW(predicted(4), UsageError);
+}
+
 TEST(Decode, SeesAGivenSpeedUnderTheVariantThatIsTodaysPath) {
   PredictionQuestion question = of_model(8);
   question.decoder->tokens_per_second = 100.0;

@@ -10,6 +10,7 @@
 #include "answer_records.hpp"
 #include "setting_records.hpp"
 #include "support/golden.hpp"
+#include "support/race_records.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
@@ -256,6 +257,17 @@ TEST(Answer, HasTheRowOfItsFirstSentenceAndNamesEveryVariant) {
   EXPECT_THAT(sentence, HasSubstr(" v32-chunk (NCCL 2.32.3) is faster "))
       << "its largest change is a loss, and its gain the largest";
   EXPECT_THAT(sentence, HasSubstr(" v28-ll is slower ")) << "the last of all";
+}
+
+/// Speaks of a setting that has left the race long before launches confirm another.
+TEST(Answer, OfARaceSaysWhichSettingGaveWrongData) {
+  Record record = race_record(
+      {{{"ll128", std::vector<double>(5, 0.7)}, {"ring", std::vector<double>(5, 1.5)}}});
+  EXPECT_THAT(spoken(record), StartsWith("With NCCL_PROTO=LL128 "));
+  VariantResult& ring = record.cases[2].variants[2];
+  ring.verification = Verification{.checked = 8, .wrong = 1, .first_wrong = {}};
+  EXPECT_THAT(spoken(record), StartsWith("WRONG DATA in 1 "));
+  EXPECT_THAT(spoken(record), HasSubstr("4 MiB with ring, "));
 }
 
 TEST(Answer, HasARowForEveryFigureOfItsSentences) {
