@@ -128,7 +128,10 @@ class Kubernetes(unittest.TestCase):
         # A pod of an indexed job has the job's name for a host name: the node's is that of its folder.
         self.assertIn("--name-by-folder", command)
         check = load("node-check.yaml")["spec"]["template"]["spec"]["containers"][0]
-        folder = re.search(r'--out "/results/\$(\w+)"', check["args"][0])[1]
+        nodes, folder = re.search(r'--out "(/results/\w+)/\$(\w+)"', check["args"][0]).groups()
+        self.assertIn(nodes, command)
+        launcher = load("all-nodes.yaml")["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
+        self.assertNotIn(nodes, launcher["command"][-1], "a run over several nodes is no node")
         sources = {each["name"]: each["valueFrom"]["fieldRef"]["fieldPath"] for each in check["env"]}
         self.assertEqual(sources[folder], "spec.nodeName")
 
