@@ -285,7 +285,7 @@ std::optional<Warning> same_bytes_warning(const ArmEvidence& first, const ArmEvi
     const ArmEvidence& off = first.p2p_off() ? first : other;
     if (!is_use(std::ranges::min(nvlink_bytes_of(off.runs, SharedGpus::count))))
       return std::nullopt;
-    return warning_of(WarningCode::exec_no_change, seen + ": the variant changed nothing");
+    return warning_of(WarningCode::exec_no_change, seen + ": the variant did not change that");
   }
   // Algorithms move the same, too: without a difference in time it is worth a word.
   if (first.p2p_off() || !other.is_like_first) return std::nullopt;
@@ -344,8 +344,8 @@ void judge_unseen(const std::vector<ArmEvidence>& arms, std::vector<Warning>& wa
                      in_part ? " on some GPUs" : "", reason,
                      in_part || no_log.empty() ? "" : ", and " + no_log_text(no_log)),
          in_part ? "only the other GPUs are judged: `linkgain topo` says what the driver shows"
-                 : "nothing proves which path the data took: `linkgain topo` says what the driver "
-                   "shows"});
+                 : "nothing proves over which link the data went: `linkgain topo` says what the "
+                   "driver shows"});
   }
   // Counters that stand still where no NVLink joins the GPUs say nothing of P2P over PCIe.
   std::vector<std::string> silent;

@@ -80,9 +80,21 @@ bool is_of_logger(std::string_view word) {
   return word.ends_with(']') && word.find(".py:") != word.npos;
 }
 
+/// Takes off a progress bar of tqdm's, after which another process has written into the same line:
+/// "Capturing batches:  98%|████▊| 50/51 [00:36<00:00,  1.45it/s]".
+std::string_view behind_progress(std::string_view line) {
+  for (const std::string_view end : {"\r", "it/s]", "s/it]"}) {
+    const std::size_t bar = line.rfind(end);
+    if (bar != line.npos) line.remove_prefix(bar + end.size());
+  }
+  return line;
+}
+
 /// Takes off what loggers, launchers and containers put before a message: "(Worker_TP0 pid=77) INFO
 /// 02-27 20:33:14 [custom_all_reduce.py:216] ", "[1,0]<stderr>:", "server-1  | ".
 std::string_view message_of(std::string_view line) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  line = behind_progress(line);
   while (true) {
     line.remove_prefix(std::min(line.size(), line.find_first_not_of(' ')));
     if (line.empty()) return line;
@@ -138,7 +150,7 @@ std::string engine_choice_in(std::string_view line) {
     if (each.says) {
       said = rest.substr(0, end);
       if (said.starts_with('\'')) std::erase(said, '\'');  // names in a list of Python's
-      while (said.ends_with('\r') || said.ends_with(' ')) said.pop_back();
+      while (said.ends_with(' ')) said.pop_back();
     }
     return std::string(each.meaning) + said;
   }

@@ -47,7 +47,9 @@ TEST(EngineLines, AreFoundBehindWhatLoggersLaunchersAndContainersPutBefore) {
        {"", "[default0]:", "[1,0]<stderr>:", "0: ", "server-1  | ", "0.00.123.456 W ",
         "INFO:     ", "2026-03-19T08:09:02.123Z ",
         "(EngineCore_0 pid=7) (Worker_TP0 pid=77) INFO 02-27 20:33:14 ",
-        "[default1]:[2026-04-14 16:08:44 TP1] ", "\x1b[0;36mvllm-1 |\x1b[0m INFO [a.py:2] "}) {
+        "[default1]:[2026-04-14 16:08:44 TP1] ", "\x1b[0;36mvllm-1 |\x1b[0m INFO [a.py:2] ",
+        "Capturing: 98%|##8| 50/51 [00:36<00:00, 1.45it/s][2025-07-22 06:18:33 TP5] ",
+        "Capturing: 20%|#| 1/5\rCapturing: 40%|##| 2/5 [00:03<00:01, 1.20s/it]INFO "}) {
     EXPECT_NE(engine_choice_in(before + std::string("vLLM is using nccl==2.28.9")), "") << before;
   }
 }
