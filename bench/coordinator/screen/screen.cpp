@@ -155,9 +155,12 @@ std::string first_plot(const RunSummary& summary, const Answer& answer, const Sc
   return curve == nullptr ? "" : plot_of(*curve, variant_title(*first, 0), style);
 }
 
-/// Counts the rows that show the first metric of a program along its axis; else 1.
-std::size_t values_on_axis(const RunSummary& summary) {
-  const CaseSummary* const main = answer_of(summary).main();
+/// Counts the rows that outlast sentences: those of the headroom where that was asked for, and what
+/// precedes them; of a program those that show the first metric along its axis; else 1.
+std::size_t rows_before_sentences(const RunSummary& summary) {
+  const Answer answer = answer_of(summary);
+  if (answer.begins_with_headroom) return answer.spoken.size() + answer.spoken_headroom.size();
+  const CaseSummary* const main = answer.main();
   if (main == nullptr || !main->definition().metric) return 1;
   return std::max<std::size_t>(1, summary.along_axis(*main->definition().metric).size());
 }
@@ -222,7 +225,7 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
   on_terminal.is_file = false;
   const std::vector<std::string> sentences = answer_sentences(summary, answer_of(summary));
   std::size_t spoken = sentences.size();
-  std::size_t least = values_on_axis(summary);
+  std::size_t least = rows_before_sentences(summary);
   for (std::size_t rows = kMostScreenLines;;) {
     const Answer answer = answer_of(summary, rows);
     const std::string sentence = first_sentences(sentences, spoken);
@@ -232,7 +235,7 @@ std::string screen(const RunSummary& summary, const std::string& footer, const S
       return screen_of(summary, answer, first_sentences(sentences, sentences.size()), footer, style,
                        told);
     }
-    if (rows <= least && spoken == 1) {  // sentences make no room for the whole axis
+    if (rows <= least && spoken == 1) {  // sentences make no room for all of them
       least = 1;
       spoken = sentences.size();
     }

@@ -194,6 +194,16 @@ TEST(Screen, LeavesOutFirstWhatIsShownToChangeLittle) {
   }
 }
 
+/// Has the table of the headroom where the run was asked for it, however much there is to say.
+TEST(Screen, BeginsWithTheHeadroom) {
+  for (const char* folder : {"2xH200-kernels", "2xH200-headroom", "2xH200-headroom-bf16"}) {
+    const std::string text = shown(recorded(folder), {.columns = 80});
+    ASSERT_NE(text.find("\n  Headroom "), text.npos) << folder;
+    EXPECT_LT(text.find("\n  Headroom "), text.find("\n  Operation ")) << folder;
+  }
+  EXPECT_THAT(shown(recorded("2xH200-headroom"), {.columns = 80}), testing::HasSubstr(" Floor "));
+}
+
 TEST(Screen, SaysThatNoLargerSizeWasMeasuredOnlyWhereThatIsSo) {
   const Record record = recorded("2xH200-nccl-send_recv");  // its first rows are of smaller sizes
   for (const std::size_t columns : {60U, 80U, 120U}) {
