@@ -43,15 +43,32 @@ bool is_identifier_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
 }
 
+/// Tells whether it is a variable's name in capitals.
+bool is_in_capitals(std::string_view name) {
+  return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+         name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos;
+}
+
 /// Returns the variable that a part "-NAME" takes away; empty for every other part. In capitals, as
 /// the value before it may go on with ",-rpath".
 std::string_view unset_by(std::string_view part) {
   if (!part.starts_with('-')) return {};
   part.remove_prefix(1);
-  const bool is_name =
-      !part.empty() && std::isdigit(static_cast<unsigned char>(part.front())) == 0 &&
-      part.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos;
-  return is_name ? part : std::string_view{};
+  return is_in_capitals(part) ? part : std::string_view{};
+}
+
+/// Says how to write a variant that begins with "NAME=": "ll=NCCL_PROTO=LL" was meant as
+/// "ll:NCCL_PROTO=LL", and "p2p,ll=NCCL_PROTO=LL" as two.
+std::string advice_without_name(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  const std::string_view name = text.substr(0, equals);
+  const std::string_view rest = text.substr(equals + 1);
+  const std::size_t second = rest.find('=');
+  const bool is_name = second != std::string_view::npos && !is_in_capitals(name) &&
+                       is_in_capitals(rest.substr(0, second));
+  return is_name ? fmt::format("did you mean --variant {}:{}?",
+                               fmt::join(split(name, ','), " --variant "), rest)
+                 : fmt::format("write it with one, as in mine:{}", text);
 }
 
 /// Returns where the library lies beside this program, as it is installed and built.
@@ -245,7 +262,7 @@ Variant parse_variant(std::string_view text, const VariantContext& context) {
   const bool is_variable = colon == std::string_view::npos && name.find('=') != std::string::npos;
   if (name.empty() || is_variable) {
     throw UsageError(fmt::format("variant '{}' has no name", text),
-                     is_variable ? fmt::format("write it with one, as in mine:{}", text)
+                     is_variable ? advice_without_name(text)
                                  : "write it as name:VARIABLE=value, for example "
                                    "ring:NCCL_ALGO=Ring");
   }

@@ -225,6 +225,8 @@ TEST(ParseVariant, RefusesWhatIsNoVariant) {
   Situations answers;
   answers.about("without a name");
   answers.refuse_each({"", ":", ":NCCL_ALGO=Ring", "NCCL_ALGO=Ring"}, nccl);
+  answers.refuse_each({"NCCL_NET=a=b", "nccl=/a=b", "ll=NCCL_PROTO=LL"}, nccl);
+  answers.refuse_each({"p2p,ring=NCCL_ALGO=Ring,NCCL_PROTO=Simple"}, nccl);
   answers.about("names that do not fit into file names");
   answers.refuse_each({"a b:A=1", "a/b:A=1", "../x:A=1", "a.b:A=1", "µ:A=1", "p2p,host"}, nccl);
   answers.refuse("65 letters", [] { nccl(std::string(65, 'a') + ":A=1"); });
