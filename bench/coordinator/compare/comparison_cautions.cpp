@@ -210,6 +210,23 @@ void add_ranks(std::vector<Warning>& cautions, const RunComparison& comparison) 
                              comparison.before->name, before, comparison.after->name, after)));
 }
 
+/// Names the option that has the run's program measure by this mode.
+std::string option_for(LaunchMode mode, const RunFigures& run) {
+  if (run.source != RunSource::nccl_tests) return fmt::format("--launch-mode {}", name_of(mode));
+  return mode == LaunchMode::graph ? "-G 1" : "-G 0";
+}
+
+/// Says how to measure both sides by this mode.
+std::string advice_for(LaunchMode mode, const RunComparison& comparison) {
+  const RunFigures& before = *comparison.before;
+  const RunFigures& after = *comparison.after;
+  if ((before.source == RunSource::nccl_tests) == (after.source == RunSource::nccl_tests)) {
+    return fmt::format("measure both sides with {}", option_for(mode, before));
+  }
+  return fmt::format("measure {} with {} and {} with {}", before.name, option_for(mode, before),
+                     after.name, option_for(mode, after));
+}
+
 /// Says why cases of different launch modes are missing: they never match.
 void add_launch_modes(std::vector<Warning>& cautions, const RunComparison& comparison) {
   std::map<LaunchMode, std::set<std::string>> cases;  // of the later run, by the mode of the other
@@ -225,7 +242,7 @@ void add_launch_modes(std::vector<Warning>& cautions, const RunComparison& compa
                                             "case was measured", "cases were measured"),
                                     name_of(before), comparison.before->name, name_of(after),
                                     comparison.after->name),
-                        fmt::format("measure both sides with --launch-mode {}", name_of(before))});
+                        advice_for(before, comparison)});
   }
 }
 

@@ -162,6 +162,16 @@ Setup setup_of(const RunFigures& run) {
   return setup;
 }
 
+/// Adds settings of nccl-tests that differ between two of its files; both tell them.
+void add_settings_of_nccl_tests(std::vector<MachineDifference>& changes, const RunFigures& before,
+                                const RunFigures& after) {
+  for (const auto& [name, value] : after.settings_of_nccl_tests) {
+    const auto earlier = before.settings_of_nccl_tests.find(name);
+    if (earlier == before.settings_of_nccl_tests.end() || earlier->second == value) continue;
+    changes.push_back({DifferenceKind::setting, Weight::caution, name, earlier->second, value});
+  }
+}
+
 CaseComparison row_of(const CaseFigures& figures, const VariantMatch& match) {
   CaseComparison row;
   row.name = figures.name;
@@ -214,6 +224,7 @@ RunComparison compare_runs(const RunFigures& before, const RunFigures& after,
   comparison.after = &after;
   comparison.tolerance = options.tolerance;
   comparison.changes = differences_between(setup_of(before), setup_of(after));
+  add_settings_of_nccl_tests(comparison.changes, before, after);
   comparison.cases = matched_cases(before, after, options);
   std::vector<Question> questions;
   for (const CaseComparison& each : comparison.cases) {

@@ -386,6 +386,18 @@ void read_machine(RunFigures& run, const Node& document) {
   }
 }
 
+/// Returns what of the config times depend on and cases do not have.
+std::map<std::string, std::string> settings_of_config(const Node& config) {
+  std::map<std::string, std::string> settings;
+  for (const char* key : {"aggregated_iterations", "blocking_collectives", "iterations",
+                          "per_iter_timing", "warmup_iters"}) {
+    const auto number = whole_at<std::int64_t>(config, key);
+    const auto value = number ? std::to_string(*number) : text_at(config, key).value_or("");
+    if (!value.empty()) settings[key] = value;
+  }
+  return settings;
+}
+
 RunFigures read_nccl_tests(const Node& document, const std::string& name) {
   RunFigures run;
   run.name = name;
@@ -395,8 +407,10 @@ RunFigures read_nccl_tests(const Node& document, const std::string& name) {
   const bool gpus = run.machine.ranks.front().gpu.has_value();
   const BackendKind backend = gpus ? BackendKind::nccl : BackendKind::mpi;
   run.settings = settings_of(backend, environment_of_document(document));
-  const Case pattern = pattern_of(must_have(document, "config"), texts_at(document, "args"),
-                                  static_cast<int>(run.machine.ranks.size()));
+  const Node config = must_have(document, "config");
+  run.settings_of_nccl_tests = settings_of_config(config);
+  const Case pattern =
+      pattern_of(config, texts_at(document, "args"), static_cast<int>(run.machine.ranks.size()));
   const std::string& variant = run.settings.variants.front().name;
   for (const Node& row : items_at(document, "results")) {
     Case c = case_of(row, pattern);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,6 +61,9 @@ struct RunFigures {
   std::string_view ending = name_of(RunStatus::complete);  ///< ending_of() a record
   Machine machine;  ///< empty where the source does not report
   Settings settings;
+  /// What nccl-tests was told and times depend on, as its file says it: "blocking_collectives" is
+  /// "false". Empty of other sources.
+  std::map<std::string, std::string> settings_of_nccl_tests{};
   std::optional<Neighbours> neighbours;  ///< absent where nobody looked
   std::optional<LinkErrors> link_errors{};
   std::vector<Warning> warnings{};  ///< the run's own

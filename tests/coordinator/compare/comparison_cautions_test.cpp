@@ -17,6 +17,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Field;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
@@ -88,6 +89,16 @@ TEST(ComparisonCautions, AreOfEveryPathThatARunCallsWrong) {
     EXPECT_THAT(said, ElementsAre(AllOf(Field(&Warning::code, name_of(code)),
                                         Field(&Warning::text, "in b 2 GB over NVLink"))));
   }
+}
+
+TEST(ComparisonCautions, NameTheLaunchModeAsEachProgramDoes) {
+  const std::string name = "all_reduce/float32/sum/8B/np2";
+  const RunFigures tests = of_source("perf.json", RunSource::nccl_tests, name);
+  const RunFigures own = of_source("own.json", RunSource::record, name + "/graph");
+  const std::vector<Warning> said = cautions_of(compare_runs(tests, own, {}));
+  EXPECT_THAT(said, Contains(AllOf(Field(&Warning::code, name_of(WarningCode::other_launch)),
+                                   Field(&Warning::advice, HasSubstr("perf.json with -G 0")),
+                                   Field(&Warning::advice, HasSubstr("--launch-mode stream")))));
 }
 
 TEST(ComparisonCautions, SayWhatElseMayExplainADifference) {

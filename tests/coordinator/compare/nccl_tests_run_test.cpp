@@ -61,6 +61,33 @@ CaseComparison first_case(const RunFigures& before, const RunFigures& after) {
   return compare_runs(before, after, {}).cases.at(0);
 }
 
+/// Writes the cautions of a comparison with the document before it was changed.
+std::string cautions_after(const std::string& changed) {
+  const RunFigures before = parse_run(nccl_tests_document(), "old.json");
+  const RunFigures after = parse_run(changed, "new.json");
+  std::string said;
+  for (const Warning& each : cautions_of(compare_runs(before, after, {}))) {
+    if (each.code == name_of(WarningCode::one_launch)) continue;
+    said += each.code + ": " + each.text + "\nAdvice: " + each.advice + "\n";
+  }
+  return said;
+}
+
+TEST(NcclTestsFiles, SayTheSettingsThatTimesDependOn) {
+  Situations cautions;
+  const auto add = [&](const std::string& setting, const std::string& by) {
+    cautions.add(by, cautions_after(replaced(nccl_tests_document(), setting, by)));
+  };
+  add(R"("iterations": 20)", R"("iterations": 20)");
+  add(R"("blocking_collectives": "false")", R"("blocking_collectives": "true")");
+  add(R"("aggregated_iterations": 1,)", R"("aggregated_iterations": 10,)");
+  add(R"("aggregated_iterations": 1,)", R"("aggregated": 10,)");
+  add(R"("warmup_iters": 1, "iterations": 20)", R"("warmup_iters": 5, "iterations": 100)");
+  add(R"("graph": 0)", R"("graph": 4)");
+  add(R"("minimum_bytes": 1048576)", R"("minimum_bytes": 8)");
+  cautions.expect_golden("nccl_tests_settings.txt");
+}
+
 TEST(NcclTestsFiles, OfSendsHaveNoneInPlace) {
   const auto cases = [](const std::string& text) {
     std::vector<std::string> names;
