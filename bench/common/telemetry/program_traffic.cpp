@@ -99,7 +99,8 @@ std::optional<double> nvlink_bytes_in_a_run(std::span<const RunEvidence> runs) {
 std::string readable_traffic(double bytes) {
   for (const auto& [unit, name] :
        {std::pair(1e12, "TB"), std::pair(1e9, "GB"), std::pair(1e6, "MB"), std::pair(1e3, "kB")}) {
-    if (bytes >= unit) return fmt::format("{:.3g} {}", bytes / unit, name);
+    // What would be rounded to 1000 of the smaller unit is 1 of this one.
+    if (bytes >= 0.9995 * unit) return fmt::format("{:.3g} {}", bytes / unit, name);
   }
   return fmt::format("{:.0f} B", bytes);
 }
@@ -157,8 +158,9 @@ std::string readable_connections(const std::vector<NcclConnection>& connections)
 
 bool is_nvlink_parted(std::span<const RunEvidence> with, std::span<const RunEvidence> without) {
   const auto floor = static_cast<double>(kNvlinkFloor);
+  const std::vector<double> own = nvlink_bytes_of(with, SharedGpus::count);
   const std::vector<double> others = nvlink_bytes_of(without, SharedGpus::count);
-  return nvlink_bytes_in_a_run(with).value_or(0.0) > floor && !others.empty() &&
+  return !own.empty() && std::ranges::min(own) > floor && !others.empty() &&
          std::ranges::max(others) <= floor;
 }
 

@@ -29,15 +29,33 @@ EngineChoice choice_of(std::string_view said) {
   return said.find("without NCCL") == said.npos ? EngineChoice::unsaid : EngineChoice::no_nccl;
 }
 
-NvlinkUse nvlink_use(std::span<const RunEvidence> runs, std::optional<bool> is_joined,
-                     double most) {
+/// Judges one of the runs; all together say which GPUs are used, and whether it was all.
+NvlinkUse nvlink_use(std::span<const RunEvidence> runs, const RunEvidence& run,
+                     std::optional<bool> is_joined, double most) {
   constexpr double kSetUp = 1 << 20;
-  const std::optional<double> bytes = nvlink_bytes_in_a_run(runs);
-  if (!bytes) return NvlinkUse::unseen;
-  if (*bytes > static_cast<double>(kNvlinkFloor)) {
-    return *bytes >= kAllOfTraffic * most ? NvlinkUse::all : NvlinkUse::part;
+  const auto floor = static_cast<double>(kNvlinkFloor);
+  const std::vector<GpuEvidence> gpus = judged_gpus(runs, run);
+  bool is_counted = !gpus.empty();
+  double bytes = 0.0;
+  for (const GpuEvidence& gpu : gpus) {
+    is_counted = is_counted && gpu.traffic.nvlink_sent;
+    bytes += static_cast<double>(gpu.traffic.nvlink_sent.value_or(0));
   }
-  return *bytes <= kSetUp && is_joined == true ? NvlinkUse::none : NvlinkUse::unseen;
+  if (bytes > floor) {
+    const bool is_all = nvlink_bytes_in_a_run(runs).value_or(0.0) >= kAllOfTraffic * most;
+    return is_all ? NvlinkUse::all : NvlinkUse::part;
+  }
+  if (!is_counted || is_joined != true || bytes > kSetUp) return NvlinkUse::unseen;
+  return bytes == 0.0 || most > floor ? NvlinkUse::none : NvlinkUse::little;
+}
+
+/// Joins the paths of runs; `has_idle`: NVLink stood still in one.
+Path path_of_all(const std::vector<Path>& runs, bool has_idle) {
+  const auto count = [&](Path path) { return std::ranges::count(runs, path); };
+  if (runs.empty()) return Path::unknown;
+  if (count(runs.front()) == std::ssize(runs)) return runs.front();
+  const bool is_used_in_some = has_idle && count(Path::nvlink) > 0;
+  return count(Path::unknown) > 0 && !is_used_in_some ? Path::unknown : Path::mixed;
 }
 
 }  // namespace
@@ -66,19 +84,21 @@ bool is_without_p2p(Path path) { return path == Path::host_memory || path == Pat
 Path path_by(const PathClues& clues) {
   std::vector<NcclConnection> connections = clues.connections;
   if (clues.nvlink == NvlinkUse::none) std::erase_if(connections, is_by_p2p);
-  const Path said = path_of(lines_of(connections), clues.is_joined);
-  if (said == Path::mixed) return Path::mixed;
+  const bool names_p2p = std::ranges::any_of(connections, is_by_p2p);
+  Path said = path_of(lines_of(connections), clues.is_joined);
+  if (said == Path::mixed && names_p2p) return Path::mixed;
+  if (said == Path::mixed) said = Path::host_memory;  // and the network
   const bool has_own_kernels = clues.engine == EngineChoice::own_kernels;
   if (clues.nvlink == NvlinkUse::part || clues.nvlink == NvlinkUse::all) {
     if (!is_without_p2p(said)) return Path::nvlink;
     return has_own_kernels && clues.nvlink == NvlinkUse::all ? Path::engine : Path::mixed;
   }
-  if (std::ranges::any_of(connections, is_by_p2p)) {
+  if (names_p2p) {
     return said == Path::pcie_p2p ? Path::pcie_p2p : Path::p2p;
   }
   const bool may_be_staged = said == Path::host_memory || connections.empty();
   if (may_be_staged && clues.engine == EngineChoice::host_memory) return Path::host_memory;
-  if (clues.nvlink != NvlinkUse::none && (is_without_p2p(said) || connections.empty())) {
+  if (clues.nvlink == NvlinkUse::unseen && (is_without_p2p(said) || connections.empty())) {
     if (has_own_kernels) return Path::engine;
     const bool is_nccl_alone =
         clues.engine == EngineChoice::none || clues.engine == EngineChoice::nccl;
@@ -89,11 +109,19 @@ Path path_by(const PathClues& clues) {
 
 Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine, double most) {
   const std::optional<bool> is_joined = same_for_used_pairs(machine, runs, joined_by_nvlink);
-  return path_by({.nvlink = nvlink_use(runs, is_joined, most),
-                  .connections = connections_of(runs),
-                  .engine = engine_choice(runs),
+  const std::vector<NcclConnection> connections = connections_of(runs);
+  PathClues clues{.engine = engine_choice(runs),
                   .is_peer_access_refused = is_peer_access_refused(runs),
-                  .is_joined = is_joined});
+                  .is_joined = is_joined};
+  std::vector<Path> paths;
+  bool has_idle = false;
+  for (const RunEvidence& run : runs) {
+    clues.nvlink = nvlink_use(runs, run, is_joined, most);
+    clues.connections = run.connections.empty() ? connections : run.connections;
+    has_idle = has_idle || clues.nvlink == NvlinkUse::none;
+    paths.push_back(path_by(clues));
+  }
+  return path_of_all(paths, has_idle);
 }
 
 }  // namespace linkgain

@@ -245,7 +245,18 @@ std::string_view taken_text(const ArmEvidence& arm) {
 /// Judges an arm that has P2P, by NCCL's log where that says what counters of NVLink do not.
 void judge_allowed(const ArmEvidence& arm, std::vector<Warning>& warnings) {
   const std::optional<double> bytes = nvlink_bytes_in_a_run(arm.runs);
-  if (arm.path == Path::mixed || is_known_by_log(arm)) {
+  std::vector<double> used = nvlink_bytes_of(arm.runs, SharedGpus::count);
+  const std::size_t counted = used.size();
+  std::erase_if(used, [](double each) { return !is_use(each); });
+  const std::vector<std::string> kinds = lines_of(connections_of(arm.runs)).kinds;
+  const auto is_shm = [](const std::string& kind) { return kind.starts_with("SHM"); };
+  if (!used.empty() && used.size() < counted) {
+    warnings.push_back(warning_of(
+        WarningCode::exec_no_nvlink,
+        fmt::format("{}: {} {}", arm.variant, permission_text(arm), use_text(used, counted))));
+  } else if (!used.empty() && logs_p2p(arm) && std::ranges::none_of(kinds, is_shm)) {
+    return;  // nodes that the network joins
+  } else if (arm.path == Path::mixed || is_known_by_log(arm)) {
     if (arm.path == Path::pcie_p2p) return;
     const std::string log = connections_text(arm);
     warnings.push_back(warning_of(
@@ -254,7 +265,7 @@ void judge_allowed(const ArmEvidence& arm, std::vector<Warning>& warnings) {
                     log.empty() ? fmt::format("the data go through host memory ({})",
                                               fmt::join(engines_of(arm.runs), "; "))
                                 : fmt::format("NCCL took {} ({})", taken_text(arm), log))));
-  } else if (bytes && !is_use(*bytes)) {
+  } else if (bytes && !is_use(*bytes) && why_unseen(arm).empty()) {
     warnings.push_back(warning_of(
         WarningCode::exec_no_nvlink,
         fmt::format("{}: {} {} went over NVLink in a run{}", arm.variant, permission_text(arm),
@@ -332,7 +343,7 @@ void judge_unseen(const std::vector<ArmEvidence>& arms, std::vector<Warning>& wa
   for (const ArmEvidence& arm : arms) {
     const std::string reason = why_unseen(arm);
     const bool in_part = nvlink_bytes_in_a_run(arm.runs).has_value();
-    if (arm.runs.empty() || reason.empty() || is_known_by_log(arm)) continue;
+    if (arm.runs.empty() || reason.empty() || (is_known_by_log(arm) && !in_part)) continue;
     unseen[{in_part, reason}].push_back(arm.variant);
   }
   const std::string no_log = why_no_log(arms);

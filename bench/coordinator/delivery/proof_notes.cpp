@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <linux/magic.h>
-#include <signal.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -66,7 +65,9 @@ struct Note {
 /// Tells whether the note's proof is over. That of another container is not known to be.
 bool is_left(const Note& note) {
   if (note.boot != boot()) return true;
-  return note.space == process_space() && ::kill(note.process, 0) != 0 && errno == ESRCH;
+  if (note.space != process_space()) return false;
+  const std::optional<ProcessEntry> process = read_process(note.process);
+  return !process || process->state == 'Z';
 }
 
 std::optional<Note> note_of(const fs::path& file) {

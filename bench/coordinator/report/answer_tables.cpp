@@ -319,7 +319,7 @@ Table metrics_table(const std::vector<const CaseSummary*>& metrics, Traffic traf
                      }});
   columns.push_back({{"Path by log", Table::Alignment::left, true, 3}, [&](const RunRow& row) {
                        const Path path = row.result().path;
-                       return row.of == &first && is_by_log(path) ? readable_path(path) : "";
+                       return is_of_first(row.of) && is_by_log(path) ? readable_path(path) : "";
                      }});
   columns.push_back({{"Runs", kRight, false, 1}, [](const RunRow& row) {
                        const VariantSummary& variant = row.summary();

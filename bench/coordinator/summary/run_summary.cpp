@@ -37,8 +37,8 @@ bool differ_in_transport(const Variant& own, const Variant& other) {
 }
 
 /// Names what two variants of a program are known to part by, by counters of NVLink before all,
-/// then by their paths or by what the library of no-p2p refused.
-Contrast contrast_of_program(const Record& record) {
+/// then by their paths or by what the library of no-p2p refused; on an axis, at one of its values.
+Contrast contrast_of_program(const Record& record, const std::string& at) {
   const Variant& first = record.settings.variants[0];
   const Variant& other = record.settings.variants[1];
   const bool lacks_p2p_alone = !is_p2p_off(record, first.name) && is_p2p_off(record, other.name) &&
@@ -46,10 +46,11 @@ Contrast contrast_of_program(const Record& record) {
                                differ_in_transport(first, other) &&
                                differ_in_transport(other, first);
   if (!lacks_p2p_alone || refuses_p2p(record.machine)) return Contrast::variant;
-  const std::vector<RunEvidence> firsts = counted_runs(record, first.name);
-  const std::vector<RunEvidence> others = counted_runs(record, other.name);
-  const Path path = path_of_program(firsts, record.machine);
-  const Path other_path = path_of_program(others, record.machine);
+  const std::vector<RunEvidence> firsts = counted_runs(record, first.name, at);
+  const std::vector<RunEvidence> others = counted_runs(record, other.name, at);
+  const double most = most_nvlink_bytes(record, at);
+  const Path path = path_of_program(firsts, record.machine, most);
+  const Path other_path = path_of_program(others, record.machine, most);
   if (is_nvlink_parted(firsts, others)) {
     return path == Path::nvlink ? Contrast::nvlink : Contrast::p2p;
   }
@@ -73,7 +74,8 @@ bool has_two_arms(const Record& record, const CaseResult& result) {
 /// Tells it of a later variant. Programs of more than two, beside a control, have none but names.
 Contrast contrast_of(const Record& record, const CaseResult& result, std::size_t place) {
   if (record.settings.program) {
-    return has_two_arms(record, result) ? contrast_of_program(record) : Contrast::variant;
+    return has_two_arms(record, result) ? contrast_of_program(record, result.definition.metric->at)
+                                        : Contrast::variant;
   }
   const VariantResult& first = result.variants[0];
   const VariantResult& other = result.variants[place];

@@ -7,12 +7,10 @@
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/record/evidence.hpp"
 
-/// Which path a program's data took, as far as its runs show. All functions take the runs of one
-/// variant that count.
+/// Which path a program's data took, by the runs of one variant that count.
 namespace linkgain {
 
-/// What engines say of who moves their data. Where they say several things the last of these
-/// counts.
+/// What engines say of who moves their data; where they say several things the last one counts.
 enum class EngineChoice {
   none,         ///< no engine spoke
   unsaid,       ///< one did, and not of what it has beside NCCL
@@ -31,10 +29,11 @@ bool bypasses_nccl(EngineChoice choice);
 /// denied is not enough: a program asks for it that copies otherwise.
 bool is_peer_access_refused(std::span<const RunEvidence> runs);
 
-/// What NVLink's counters say of the median run.
+/// What NVLink's counters say of a run.
 enum class NvlinkUse {
-  unseen,  ///< no use; but no GPU has them, or P2P may go past them, as no NVLink joins its GPUs
-  none,    ///< next to nothing, though an NVLink joins all its GPUs: nothing went by P2P
+  unseen,  ///< no use; but a GPU lacks them, or P2P may go past them, as no NVLink joins its GPUs
+  little,  ///< next to nothing, but no variant moved more: that may be all its data
+  none,    ///< nothing, or next to nothing beside another variant, though an NVLink joins all GPUs
   part,    ///< more than kNvlinkFloor, and less than what another variant moved
   all,     ///< more than kNvlinkFloor, and at least kAllOfTraffic of what any variant moved
 };
@@ -51,20 +50,8 @@ struct PathClues {
   std::optional<bool> is_joined{};  ///< by NVLink: all its GPUs, or none; absent: not known
 };
 
-/// Decides by the first that holds; docs/exec.md has it as a table. NCCL's log names paths by
-/// P2P (P2P/…, NVLS), through host memory and over the network. Connections by P2P do not count
-/// with NvlinkUse::none: NCCL makes more than its calls use.
-///
-/// - mixed: the log names several; or NVLink was used, and the log names others alone, but:
-/// - engine: all went over NVLink so, and an engine says that kernels of its own move its data;
-/// - nvlink: NVLink was used;
-/// - p2p, or pcie_p2p where no NVLink joins its GPUs: the log names P2P;
-/// - host_memory, network: the log names that, and NVLink stood still;
-/// - engine: an engine says that kernels of its own move its data;
-/// - host_memory: an engine says that its kernels go through that, and the log names nothing else;
-/// - host_memory, network: the log names that, and nothing else is known to move data: engines
-///   are silent or speak of NCCL alone, or peer access was refused;
-/// - unknown: else.
+/// Decides by the first row that fits of the table in docs/exec.md (how the path is verified).
+/// Connections by P2P do not count with NvlinkUse::none: NCCL makes more than its calls use.
 Path path_by(const PathClues& clues);
 
 /// Tells whether data took P2P on this path, or some of them.
@@ -73,8 +60,9 @@ bool has_p2p(Path path);
 /// Tells whether data took host memory or the network, and nothing else.
 bool is_without_p2p(Path path);
 
-/// Gives path_by() what the runs show. `most`: bytes over NVLink in the median run of the variant
-/// that moved most.
+/// Gives path_by() what each run shows; one whose log names nothing has what the others' name. Runs
+/// that differ make it mixed, or unknown where one is, but for NVLink that stood still in some alone.
+/// `most`: bytes over NVLink in the median run of the variant that moved most.
 Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine, double most = 0.0);
 
 }  // namespace linkgain

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/telemetry/program_traffic.hpp"
 #include "verdict_records.hpp"
 
 namespace linkgain::test {
@@ -64,31 +65,37 @@ struct Row {
 const std::vector<Row> kTable{
     // NVLink was used.
     {{part, all}, {"nothing", "p2p", "nvls", "foreign", "foreign+shm"}, Path::nvlink},
-    {{part, all}, {"p2p+shm", "p2p+net", "nvls+shm", "shm+net"}, Path::mixed},
-    {{part, all}, {"shm", "net"}, Path::mixed, kNoOwnKernels},
-    {{part}, {"shm", "net"}, Path::mixed, kOwnKernels},
-    {{all}, {"shm", "net"}, Path::engine, kOwnKernels},
+    {{part, all}, {"p2p+shm", "p2p+net", "nvls+shm"}, Path::mixed},
+    {{part, all}, {"shm", "net", "shm+net"}, Path::mixed, kNoOwnKernels},
+    {{part}, {"shm", "net", "shm+net"}, Path::mixed, kOwnKernels},
+    {{all}, {"shm", "net", "shm+net"}, Path::engine, kOwnKernels},
     // It stood still: nothing went by P2P.
     {{none}, {"nothing", "p2p", "nvls"}, Path::unknown, kNotStaged, {false, true}, kYes},
     {{none}, {"nothing", "p2p", "nvls"}, Path::host_memory, kStaged, {false, true}, kYes},
-    {{none}, {"foreign", "foreign+shm"}, Path::unknown, kAnyEngine, {false, true}, kYes},
-    {{none}, {"shm", "p2p+shm", "nvls+shm"}, Path::host_memory, kAnyEngine, {false, true}, kYes},
-    {{none}, {"net", "p2p+net"}, Path::network, kAnyEngine, {false, true}, kYes},
-    {{none}, {"shm+net"}, Path::mixed, kAnyEngine, {false, true}, kYes},
+    {{none, little}, {"foreign", "foreign+shm"}, Path::unknown, kAnyEngine, {false, true}, kYes},
+    {{none}, {"p2p+shm", "nvls+shm"}, Path::host_memory, kAnyEngine, {false, true}, kYes},
+    {{none}, {"p2p+net"}, Path::network, kAnyEngine, {false, true}, kYes},
+    {{none, little}, {"shm", "shm+net"}, Path::host_memory, kAnyEngine, {false, true}, kYes},
+    {{none, little}, {"net"}, Path::network, kAnyEngine, {false, true}, kYes},
+    // So little went over it that it may be all.
+    {{little}, {"nothing"}, Path::unknown, kNotStaged, {false, true}, kYes},
+    {{little}, {"nothing"}, Path::host_memory, kStaged, {false, true}, kYes},
+    {{little}, {"p2p", "nvls"}, Path::p2p, kAnyEngine, {false, true}, kYes},
+    {{little}, {"p2p+shm", "p2p+net", "nvls+shm"}, Path::mixed, kAnyEngine, {false, true}, kYes},
     // Nobody saw it: NCCL's log and the engine's word are all there is.
-    {{unseen}, {"p2p+shm", "p2p+net", "nvls+shm", "shm+net"}, Path::mixed},
+    {{unseen}, {"p2p+shm", "p2p+net", "nvls+shm"}, Path::mixed},
     {{unseen}, {"p2p"}, Path::pcie_p2p, kAnyEngine, {false, true}, kNo},
     {{unseen}, {"p2p"}, Path::p2p, kAnyEngine, {false, true}, kNotNo},
     {{unseen}, {"nvls"}, Path::p2p},
     {{unseen}, {"foreign", "foreign+shm"}, Path::unknown},
-    {{unseen}, {"nothing", "shm", "net"}, Path::engine, kOwnKernels},
-    {{unseen}, {"nothing", "shm"}, Path::host_memory, kStaged},
+    {{unseen}, {"nothing", "shm", "net", "shm+net"}, Path::engine, kOwnKernels},
+    {{unseen}, {"nothing", "shm", "shm+net"}, Path::host_memory, kStaged},
     {{unseen}, {"nothing"}, Path::unknown, kNoneOfItsOwn},
-    {{unseen}, {"shm"}, Path::host_memory, kNcclAlone},
+    {{unseen}, {"shm", "shm+net"}, Path::host_memory, kNcclAlone},
     {{unseen}, {"net"}, Path::network, kNcclAlone},
-    {{unseen}, {"shm"}, Path::host_memory, kOthers, kYes},
+    {{unseen}, {"shm", "shm+net"}, Path::host_memory, kOthers, kYes},
     {{unseen}, {"net"}, Path::network, kOthers, kYes},
-    {{unseen}, {"shm", "net"}, Path::unknown, kOthers, kNo},
+    {{unseen}, {"shm", "net", "shm+net"}, Path::unknown, kOthers, kNo},
     {{unseen}, {"net"}, Path::network, kStaged, kYes},
     {{unseen}, {"net"}, Path::unknown, kStaged, kNo}};
 
@@ -112,12 +119,12 @@ void check(const std::string& log, const PathClues& clues) {
 
 TEST(ProgramPath, IsWhatTheTableSaysOfEachCombination) {
   int combinations = 0;
-  for (const NvlinkUse nvlink : {unseen, none, part, all}) {
+  for (const NvlinkUse nvlink : {unseen, little, none, part, all}) {
     for (const auto& [log, connections] : kLogs) {
       for (const EngineChoice engine : kAnyEngine) {
         for (const bool is_refused : {false, true}) {
           for (const std::optional<bool>& is_joined : kAny) {
-            if (nvlink == none && is_joined != true) continue;
+            if ((nvlink == none || nvlink == little) && is_joined != true) continue;
             check(log, {nvlink, connections, engine, is_refused, is_joined});
             ++combinations;
           }
@@ -125,7 +132,7 @@ TEST(ProgramPath, IsWhatTheTableSaysOfEachCombination) {
       }
     }
   }
-  EXPECT_EQ(combinations, (3 * 3 + 1) * 2 * 7 * static_cast<int>(kLogs.size()));
+  EXPECT_EQ(combinations, (3 * 3 + 2) * 2 * 7 * static_cast<int>(kLogs.size()));
 }
 
 /// Gives the path of a run whose NCCL logged this, by these bytes over NVLink, of `most`.
@@ -167,6 +174,56 @@ TEST(ProgramPath, IsDecidedByWhatTheCountersOfALinkThatIsThereSay) {
   EXPECT_EQ(path_beside(custom, 7'000'000, true), Path::engine);
   EXPECT_EQ(path_beside({}, 7'000'000, true, "P2P/CUMEM"), Path::p2p);
   EXPECT_EQ(path_beside({}, 0, true, "P2P/CUMEM"), Path::unknown) << "connected, and not used";
+}
+
+/// Gives the path of two GPUs that NVLink joins, each run with these bytes and this transport.
+Path path_of_runs(
+    const std::vector<std::pair<std::optional<std::int64_t>, std::string>>& bytes_and_kinds,
+    double most = 2.0 * kGigabyte) {
+  std::vector<RunEvidence> runs;
+  for (const auto& [bytes, kind] : bytes_and_kinds) {
+    runs.push_back(evidence_of(bytes));
+    if (!kind.empty()) runs.back().connections = {{kind, 0, 1}};
+  }
+  Machine machine;
+  machine.links = {{0, 1, std::nullopt, true}};
+  return path_of_program(runs, machine, most);
+}
+
+TEST(ProgramPath, IsThatOfEachRun) {
+  const std::string p2p = "P2P/CUMEM";
+  const std::string shm = "SHM/direct/direct";
+  EXPECT_EQ(path_of_runs({{kGigabyte, p2p}, {kGigabyte, p2p}}), Path::nvlink);
+  EXPECT_EQ(path_of_runs({{kGigabyte, p2p}, {kGigabyte, ""}}), Path::nvlink);
+  EXPECT_EQ(path_of_runs({{0, shm}, {0, ""}}), Path::host_memory);
+  EXPECT_EQ(path_of_runs({{kGigabyte, ""}, {0, ""}, {0, ""}}), Path::mixed);
+  EXPECT_EQ(path_of_runs({{kGigabyte, p2p}, {kGigabyte, p2p}, {0, p2p}}), Path::mixed);
+  EXPECT_EQ(path_of_runs({{0, p2p}, {0, shm}}), Path::unknown);
+  EXPECT_EQ(path_of_runs({{kGigabyte, p2p}, {std::nullopt, shm}}), Path::mixed);
+  EXPECT_EQ(path_of_runs({}), Path::unknown);
+}
+
+TEST(ProgramPath, IsNotToldByNextToNothingWhereNoVariantMovedMore) {
+  const std::int64_t little = 250'000;
+  EXPECT_EQ(path_of_runs({{little, "P2P/CUMEM"}}, 2.0 * little), Path::p2p);
+  EXPECT_EQ(path_of_runs({{little, "P2P/CUMEM"}}), Path::unknown) << "connected, and not used";
+}
+
+TEST(ReadableTraffic, HasNoThousandOfAUnit) {
+  EXPECT_EQ(readable_traffic(999.4e6), "999 MB");
+  EXPECT_EQ(readable_traffic(999.6e6), "1 GB");
+  EXPECT_EQ(readable_traffic(1e9), "1 GB");
+}
+
+TEST(ProgramPath, NeedsTheCountersOfEveryGpu) {
+  RunEvidence run = evidence_of(0);
+  ASSERT_GT(run.gpus.size(), 1U);
+  run.gpus.front().traffic.nvlink_sent.reset();
+  run.connections = {{"SHM/direct/direct", 0, 1}};
+  run.engine_says = {"XLA: copies of its own beside NCCL"};
+  Machine machine;
+  machine.links = {{0, 1, std::nullopt, true}};
+  EXPECT_EQ(path_of_program({&run, 1}, machine), Path::unknown);
 }
 
 TEST(ProgramPath, PeerAccessIsRefusedWhereEachRunSaysSoOfMoreThanMulticast) {

@@ -122,7 +122,7 @@ TEST(ProgramValidity, ADifferenceWithinTheDeviationOfRunsIsNoChange) {
   // A run that fell out entirely does not make the arms alike.
   EXPECT_THAT(
       codes_of({arm_of("p2p", {0, kGigabyte, kGigabyte}), arm_of("host", {3 * kGigabyte / 10})}),
-      ElementsAre("exec-path"));
+      ElementsAre("exec-no-nvlink", "exec-path"));
 }
 
 TEST(ProgramValidity, AProgramWithoutNvlinkIsNamed) {
@@ -395,6 +395,28 @@ TEST(ProgramValidity, BytesOfAGpuThatOthersWereOnAreNoWrongPath) {
   arms[1].runs = {evidence_of(kGigabyte), evidence_of(kGigabyte)};
   arms[1].runs[0].neighbours.seen = {{.gpu = 0}};
   EXPECT_EQ(status_of(arms), ExitCode::wrong_path) << "GPU 1 was its own";
+}
+
+TEST(ProgramValidity, NodesThatTheNetworkJoinsAreNoWarningWhereNvlinkWasUsed) {
+  std::vector<ArmEvidence> arms = good_arms();
+  for (RunEvidence& run : arms[0].runs) {
+    run.connections = {{"P2P/CUMEM", 0, 1}, {"NET/IB/0", 0, 0}};
+  }
+  arms[0].path = Path::mixed;
+  EXPECT_THAT(codes_of(arms), IsEmpty());
+  arms[0].runs[0].connections.push_back({"SHM/direct/direct", 0, 1});
+  EXPECT_THAT(codes_of(arms), ElementsAre("exec-no-nvlink"));
+}
+
+TEST(ProgramValidity, AGpuWithoutCounterIsNamedThoughTheLogSaysHostMemory) {
+  ArmEvidence host = arm_of("host", {0});
+  host.runs[0].connections = {{"SHM/direct/direct", 0, 1}};
+  host.runs[0].gpus[0].traffic.nvlink_sent.reset();
+  host.path = Path::host_memory;
+  std::vector<Warning> warnings;
+  judge_unseen({host}, warnings);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0].code, "exec-unseen");
 }
 
 TEST(ProgramValidity, AGpuWithoutCounterIsLeftOut) {

@@ -50,6 +50,19 @@ TEST_F(ProofNotesOnDisk, AStepIsOnDiskFromItsBeginToTheEndOfTheProof) {
   EXPECT_TRUE(std::filesystem::is_empty(state()));
 }
 
+TEST_F(ProofNotesOnDisk, AKilledProofThatNobodyReapedIsOver) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ProofNotes notes(environment_);
+    notes.begin("step loads between GPU0 and GPU1");
+    ::_exit(0);
+  }
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_THAT(ProofNotes(environment_).left(), HasSubstr("step loads"));
+  ::waitpid(child, nullptr, 0);
+}
+
 TEST_F(ProofNotesOnDisk, WhatAKilledProofLeftIsNamedUntilOneEnds) {
   leave_step("step kernels between GPU0 and GPU1");
   const ProofNotes notes(environment_);

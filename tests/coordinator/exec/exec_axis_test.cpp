@@ -109,6 +109,27 @@ TEST(ExecAxis, RunsEachVariantAtEachValueInOneRandomOrder) {
   EXPECT_TRUE(std::ranges::any_of(first, [](const RunPlace& each) { return each.value > 0; }));
 }
 
+TEST(ExecAxis, SaysP2pOnlyOfValuesAtWhichItWasTaken) {
+  ExecOptions options = load_options();
+  options.rounds = 4;
+  const ExecOutcome outcome =
+      execute_double(options, arms_plan(options), [&](const RunPlace& place) {
+        RunReport report = report_of(
+            place, {{"time", one_value(5.0 + place.variant)}, {"rate", one_value(100.0)}});
+        const bool is_by_p2p = place.variant == 0 && place.value == 1;
+        report.evidence.connections = {{is_by_p2p ? "P2P/CUMEM" : "SHM/direct/direct", 0, 1}};
+        return report;
+      });
+  const RunSummary summary(outcome.record);
+  int by_path = 0;
+  for (const CaseSummary& each : summary.cases) {
+    const bool is_at_8 = each.definition().metric->at == "LOAD=8";
+    EXPECT_EQ(each.contrast == Contrast::p2p, is_at_8) << case_name(each.definition());
+    by_path += is_at_8;
+  }
+  EXPECT_GT(by_path, 0);
+}
+
 TEST(ExecAxis, HasARowForEachMetricThatWasAskedFor) {
   ExecOptions options = load_options();
   options.metrics = {"rate=([0-9.]+)", "ttft=([0-9.]+)"};
