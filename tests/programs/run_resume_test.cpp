@@ -150,6 +150,22 @@ TEST_P(RunResumeAfter, MakesTheWholeRecord) {
 
 INSTANTIATE_TEST_SUITE_P(Signals, RunResumeAfter, testing::Values(SIGINT, SIGKILL));
 
+TEST_F(RunResume, GoesOnFromACopyOfTheJournalAlone) {
+  {
+    Program program(run_request(folder_, kFewCases));
+    ASSERT_TRUE(comes_to_say(program, "[  2/"));
+    program.signal(SIGKILL);
+    program.finish(20.0);
+    EXPECT_TRUE(comes_true([&] { return program.processes().empty(); }, 20.0));
+  }
+  std::filesystem::rename(folder_ / "out", folder_ / "theirs");
+  std::filesystem::create_directory(folder_ / "out");
+  std::filesystem::copy_file(folder_ / "theirs/journal.jsonl", folder_ / "out/journal.jsonl");
+  const Outcome outcome = with_status(0, resume());
+  EXPECT_THAT(outcome.error, Not(HasSubstr("[  1/8]"))) << "not all of it anew";
+  expect_whole();
+}
+
 /// Rank 1 is late in every verification, which gives the time to harm the first.
 class RunResumeAfterVerification : public RunResume {
  protected:

@@ -27,7 +27,8 @@ constexpr std::array<Named<ExitCode>, 9> kMeanings{
      {ExitCode::incomplete,
       "incomplete: a job or run failed, hung or timed out (the record is kept), or nothing asked "
       "for was measured"},
-     {ExitCode::inconclusive, "inconclusive, or nothing to compare (only check and fleet)"},
+     {ExitCode::inconclusive,
+      "inconclusive, or nothing to compare (only check, compare and fleet)"},
      {ExitCode::unhealthy, "unhealthy, with --require-healthy"}}};
 
 /// Where the second column begins.
@@ -127,17 +128,17 @@ std::string help_text(const CLI::App& app) {
   return app.get_footer().empty() ? text : text + "\n" + app.get_footer() + "\n";
 }
 
-std::string exit_status_text(std::span<const ExitCode> others) {
-  const auto has = [&](ExitCode code) {
-    return code == ExitCode::success || code == ExitCode::usage ||
-           std::ranges::find(others, code) != others.end();
-  };
+std::string exit_status_text(std::span<const ExitStatus> others) {
   const auto line = [](const std::string& status, std::string_view meaning) {
     return hanging(fmt::format("  {:<7}", status), meaning, kHelpColumns);
   };
   std::string text = "Exit status:\n";
   for (const auto& [code, meaning] : kMeanings) {
-    if (has(code)) text += line(std::to_string(static_cast<int>(code)), meaning);
+    const auto own = std::ranges::find(others, code, &ExitStatus::code);
+    const bool has_own = own != others.end();
+    if (!has_own && code != ExitCode::success && code != ExitCode::usage) continue;
+    text += line(std::to_string(static_cast<int>(code)),
+                 has_own && !own->meaning.empty() ? own->meaning : meaning);
   }
   text += line(fmt::format("{}+n", kSignalExitBase), "ended by signal n");
   text.pop_back();  // the end of its last line

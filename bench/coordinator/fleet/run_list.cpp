@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -100,7 +101,8 @@ ListedRun listed(const std::filesystem::path& file) {
     run.label = record.settings.label;
     run.machine = fmt::format("{}, {}", record.machine.host, describe_ranks(record.machine));
     run.profile = record.settings.profile;
-    run.cases = static_cast<int>(record.cases.size());
+    run.cases.reset();
+    if (record.status != RunStatus::unfinished) run.cases = static_cast<int>(record.cases.size());
     run.measured = static_cast<int>(std::ranges::count_if(
         record.cases, [](const CaseResult& result) { return !result.samples.empty(); }));
     run.status = ending_of(record);
@@ -111,7 +113,9 @@ ListedRun listed(const std::filesystem::path& file) {
     run.no_result = "other version";
   } catch (const UsageError&) {
     run.status = kUnreadable;
-    run.no_result = std::filesystem::is_directory(file, error) ? "no access" : "damaged";
+    const bool is_file = !std::filesystem::is_directory(file, error);
+    const bool may_read = ::eaccess(file.c_str(), R_OK) == 0;
+    run.no_result = is_file && may_read ? "damaged" : "no access";
   }
   return run;
 }
@@ -123,8 +127,9 @@ std::string when(const ListedRun& run) {
 }
 
 std::string count_of(const ListedRun& run) {
-  return run.measured == run.cases ? fmt::to_string(run.cases)
-                                   : fmt::format("{} of {}", run.measured, run.cases);
+  if (!run.cases) return fmt::format("{} measured", run.measured);
+  return run.measured == run.cases ? fmt::to_string(run.measured)
+                                   : fmt::format("{} of {}", run.measured, *run.cases);
 }
 
 Tone tone_of(const ListedRun& run) {
@@ -270,8 +275,9 @@ std::string run_list_csv(const std::vector<ListedRun>& runs) {
   for (const ListedRun& run : runs) {
     text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(run.started),
                         csv_field(run.label), csv_field(run.machine), csv_field(run.profile),
-                        run.cases, run.measured, run.status, csv_field(run.path.string()),
-                        csv_field(run.result), run.no_result, run.disturbed_by);
+                        run.cases ? fmt::to_string(*run.cases) : "", run.measured, run.status,
+                        csv_field(run.path.string()), csv_field(run.result), run.no_result,
+                        run.disturbed_by);
   }
   return text;
 }
@@ -282,7 +288,7 @@ std::string run_list_json(const std::vector<ListedRun>& runs) {
                      {"label", run.label},
                      {"machine", run.machine},
                      {"profile", run.profile},
-                     {"cases", run.cases},
+                     {"cases", json::nullable(run.cases)},
                      {"measured", run.measured},
                      {"status", run.status},
                      {"path", run.path.string()},

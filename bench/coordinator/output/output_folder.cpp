@@ -30,7 +30,6 @@ constexpr std::string_view kBeingWritten = "- ";
 constexpr std::string_view kFolder = "d ";
 constexpr std::string_view kGone = "x ";
 constexpr std::string_view kAnyIdentity = "*";  // of files that other processes make
-constexpr std::string_view kAdvice = "name another directory with --out DIR";
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
@@ -68,7 +67,7 @@ Descriptor open_folder(const std::filesystem::path& path) {
 
 [[noreturn]] void refuse_manifest(const std::filesystem::path& file, std::string_view why) {
   throw UsageError(fmt::format("{} cannot name linkgain's files: {}", file.string(), why),
-                   fmt::format("remove it, or {}", kAdvice));
+                   fmt::format("remove it, or {}", OutputFolder::kAnotherFolder));
 }
 
 [[noreturn]] void refuse_second_run(const std::filesystem::path& folder, std::string_view text) {
@@ -78,7 +77,7 @@ Descriptor open_folder(const std::filesystem::path& path) {
   holder = holder.substr(0, holder.find('\n'));
   throw UsageError(fmt::format("{} is in use by another run{}{}", folder.string(),
                                holder.empty() ? "" : ", ", visible(holder)),
-                   fmt::format("wait for its end, or {}", kAdvice));
+                   fmt::format("wait for its end, or {}", OutputFolder::kAnotherFolder));
 }
 
 Reading<std::string> text_at(const Descriptor& file) {
@@ -385,12 +384,17 @@ bool OutputFolder::is_as_left(const std::string& name) const {
 
 bool OutputFolder::is_own(const std::string& name) const { return !why_not_own(name); }
 
-void OutputFolder::require_own(const std::string& name) const {
+void OutputFolder::require_own(const std::string& name, std::string_view advice) const {
   if (!is_there(name)) return;
   const std::optional<std::string> why = why_not_own(name);
   if (!why) return;
   throw UsageError(fmt::format("{} is in the way: {}", (path() / name).string(), *why),
-                   fmt::format("{}; only what linkgain wrote is replaced", kAdvice));
+                   fmt::format("{}; only what linkgain wrote is replaced", advice));
+}
+
+void OutputFolder::take_as_own(const std::string& name) {
+  const std::string identity = identity_of(name);
+  if (!identity.empty() && !is_own(name)) note(name, {.identity = identity});
 }
 
 std::filesystem::path OutputFolder::claim(const std::string& name) {
@@ -454,7 +458,7 @@ void OutputFolder::rename(const std::string& from, const std::string& to) {
     for (const auto& each : moved) forget(to + each.first.substr(from.size()));
     throw UsageError(fmt::format("{} is of an earlier run and cannot be renamed to {}: {}",
                                  (path() / from).string(), to, why),
-                     std::string(kAdvice));
+                     std::string(OutputFolder::kAnotherFolder));
   }
   for (const auto& each : moved) forget(each.first);
 }

@@ -99,7 +99,7 @@ void require_own(const std::filesystem::path& folder) {
     if (found.st_uid == ::geteuid() || found.st_uid == 0) continue;
     throw UsageError(
         fmt::format("{} is another user's, and names what a run starts", file.string()),
-        "copy the folder and go on there, if you trust whoever wrote it");
+        "copy that file alone into a new folder and go on there, if you trust whoever wrote it");
   }
 }
 

@@ -72,12 +72,15 @@ class Run : private RunCosts {
       add_launches();
     }
     neighbours_.at_end();
-    host_.tell();
     journal_.take_place();  // where no job was left to start
     record_.status = some_lost_ ? RunStatus::job_lost : RunStatus::complete;
   }
 
-  void sum_up() { summarise(record_until_now()); }
+  /// Judges what was measured, however the run ended. Once.
+  void sum_up() {
+    host_.tell();
+    summarise(record_until_now());
+  }
 
  private:
   /// One job of each of some variants.
@@ -234,11 +237,16 @@ class Run : private RunCosts {
     if (is_first) measure_host_copies(group);
     if (is_first || plan_.is_soak) journal_.write_head(record_until_now());
     host_.resume();
-    for (Launch& launch : group) {
-      if (launch.number > 0 && launch.number >= pace_.launches()) break;
-      measure_launch(launch, cases);
-      if (gpus_.read_errors()) journal_.write_head(record_until_now());
-      if (launch.number == 0 && plan_.schedule == Schedule::paired) lower_launches();
+    try {
+      for (Launch& launch : group) {
+        if (launch.number > 0 && launch.number >= pace_.launches()) break;
+        measure_launch(launch, cases);
+        if (gpus_.read_errors()) journal_.write_head(record_until_now());
+        if (launch.number == 0 && plan_.schedule == Schedule::paired) lower_launches();
+      }
+    } catch (...) {
+      host_.pause();  // while the jobs are there, whose counts it reads
+      throw;
     }
     host_.pause();
     look_around();

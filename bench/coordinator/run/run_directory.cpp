@@ -71,7 +71,13 @@ RunDirectory RunDirectory::begin(const std::filesystem::path& path, std::string_
 
 RunDirectory RunDirectory::go_on(const std::filesystem::path& path) {
   RunDirectory directory(OutputFolder(path), kJobs);
-  for (const std::string_view name : kOfARun) directory.folder_.require_own(std::string(name));
+  OutputFolder& folder = directory.folder_;
+  directory.goes_on_from_ = folder.is_there(std::string(kJournal)) ? kJournal : kRecord;
+  for (const std::string_view name : kOfARun) {
+    const auto status = std::filesystem::symlink_status(folder.held(name));
+    if (name == directory.goes_on_from_ && std::filesystem::is_regular_file(status)) continue;
+    folder.require_own(std::string(name), "move it away and go on");
+  }
   return directory;
 }
 
@@ -114,6 +120,7 @@ std::filesystem::path RunDirectory::log() { return folder_.claim(std::string(kLo
 
 std::filesystem::path RunDirectory::journal() {
   if (logs_ == kRuns) return folder_.claim(std::string(kJournal));
+  if (!goes_on_from_.empty()) folder_.take_as_own(goes_on_from_);
   // It is written beside the one that is there, and takes its place.
   folder_.claim(std::string(kNewJournal));
   folder_.claim_name_for(std::string(kNewJournal), std::string(kJournal));

@@ -94,11 +94,14 @@ std::string machine_line(const RunSummary& summary, const std::string& host,
     if (alike && !link.ends_with('?')) text += ", " + link;
   }
   if (machine.software.nccl_library) text += ", NCCL " + one_line(*machine.software.nccl_library);
-  const std::string end =
-      is_finished ? fmt::format("finished in {:.0f} s", *record.wall_seconds)
-                  : fmt::format("{}: {} of {} measured", ending_of(record),
-                                std::ranges::count_if(summary.cases, &CaseSummary::is_measured),
-                                counted(std::ssize(summary.cases), "case", "cases"));
+  const auto measured = std::ranges::count_if(summary.cases, &CaseSummary::is_measured);
+  const std::string all = counted(std::ssize(summary.cases), "case", "cases");
+  std::string end = fmt::format("{}: {} of {} measured", ending_of(record), measured, all);
+  if (is_finished) {
+    end = fmt::format("finished in {:.0f} s", *record.wall_seconds);
+  } else if (record.status == RunStatus::unfinished) {  // a journal lacks what was to come
+    end = fmt::format("{}: {} measured", ending_of(record), counted(measured, "case", "cases"));
+  }
   return with_end(text, fmt::format("{}, {}", summary.launches.text(), end), style);
 }
 

@@ -115,7 +115,9 @@ int carry_out(const CheckOptions& options) {
 const Registration kCheckRegistration(Subcommand<CheckOptions>{
     "check",
     kCheckDescription,
-    {ExitCode::problem_found, ExitCode::inconclusive},
+    {ExitCode::problem_found,
+     {ExitCode::inconclusive,
+      "inconclusive, or one of several records cannot be read and was left out"}},
     kCheckFooter,
     {.in_help = 5, .in_list = 6},
     declare,

@@ -105,7 +105,7 @@ int carry_out(const CompareCommandOptions& options) {
 const Registration kCompareRegistration(Subcommand<CompareCommandOptions>{
     "compare",
     "Compare runs, before and after a change",
-    {ExitCode::wrong_data, ExitCode::inconclusive},
+    {ExitCode::wrong_data, {ExitCode::inconclusive, "no case can be compared"}},
     kCompareFooter,
     {.in_help = 6, .in_list = 4},
     declare,

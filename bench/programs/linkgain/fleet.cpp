@@ -109,7 +109,8 @@ int carry_out(const FleetCommandOptions& options) {
 const Registration kFleetRegistration(Subcommand<FleetCommandOptions>{
     "fleet",
     "Rank nodes against their peers, slowest first",
-    {ExitCode::problem_found, ExitCode::inconclusive},
+    {ExitCode::problem_found,
+     {ExitCode::inconclusive, "a node is an odd machine, stale, inconclusive or was not judged"}},
     kFleetFooter,
     {.in_help = 7, .in_list = 7},
     declare,

@@ -38,7 +38,7 @@ constexpr const char* kHelpOfFlag = "Show this help";
 struct Registered {
   std::string name;
   std::string description;
-  std::vector<ExitCode> statuses;
+  std::vector<ExitStatus> statuses;
   std::string footer;
   Place place;
   std::function<std::function<Request()>(CommandLine& line)> declare;
@@ -264,7 +264,7 @@ struct Declared {
 }  // namespace
 
 Registration::Registration(const char* name, const char* description,
-                           std::vector<ExitCode> statuses, const char* footer, Place place,
+                           std::vector<ExitStatus> statuses, const char* footer, Place place,
                            std::function<std::function<Request()>(CommandLine& line)> declare) {
   registered().push_back(
       {name, description, std::move(statuses), footer, place, std::move(declare)});
@@ -280,12 +280,12 @@ Request parse_command_line(int argc, const char* const* argv) {
   const std::vector<std::string> arguments(argv, argv + argc);
   std::vector<std::unique_ptr<Declared>> commands;
   KnownWords known;
-  std::vector<ExitCode> statuses;
+  std::vector<ExitStatus> statuses;
   for (const Registered& each : registered_by(&Place::in_help)) {
     CLI::App* const command = app.add_subcommand(each.name, each.description);
     command->set_help_flag(kHelpFlag, kHelpOfFlag);
     command->footer(exit_status_text(each.statuses) + "\n\n" + each.footer);
-    statuses.insert(statuses.end(), each.statuses.begin(), each.statuses.end());
+    for (const ExitStatus& status : each.statuses) statuses.emplace_back(status.code);
     commands.push_back(std::make_unique<Declared>(*command));
     CommandLine line{*command, commands.back()->deferred, arguments, known};
     commands.back()->request = each.declare(line);

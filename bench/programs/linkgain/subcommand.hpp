@@ -18,6 +18,7 @@
 #include "linkgain/base/names.hpp"
 #include "linkgain/base/regular_file.hpp"
 #include "linkgain/base/text.hpp"
+#include "linkgain/cases/help_text.hpp"
 #include "linkgain/cases/option_parsers.hpp"
 #include "linkgain/screen/screen.hpp"
 #include "linkgain/tables/document.hpp"
@@ -59,8 +60,8 @@ struct CommandLine {
 template <typename Options>
 struct Subcommand {
   const char* name;
-  const char* description;         ///< what it is for, in a line; what it does, behind its end
-  std::vector<ExitCode> statuses;  ///< besides success and usage
+  const char* description;           ///< what it is for, in a line; what it does, behind its end
+  std::vector<ExitStatus> statuses;  ///< besides success and usage
   const char* footer;
   Place place;
   /// Says where in `options` each option ends.
@@ -86,7 +87,7 @@ class Registration {
 
  private:
   /// Registers a command; `declare` returns what makes the request when all was parsed and read.
-  Registration(const char* name, const char* description, std::vector<ExitCode> statuses,
+  Registration(const char* name, const char* description, std::vector<ExitStatus> statuses,
                const char* footer, Place place,
                std::function<std::function<Request()>(CommandLine& line)> declare);
 };

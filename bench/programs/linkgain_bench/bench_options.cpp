@@ -235,7 +235,8 @@ void require_training(const WorkerOptions& options) {
 WorkerOptions parse_worker_options(int argc, const char* const* argv) {
   CLI::App app{kDescription, "linkgain-bench"};
   using enum ExitCode;
-  app.footer(exit_status_text(std::array{problem_found, machine_cannot, wrong_data, incomplete}) +
+  app.footer(exit_status_text(
+                 std::array<ExitStatus, 4>{problem_found, machine_cannot, wrong_data, incomplete}) +
              "\n\n" + kExamples);
   app.set_help_flag("-h,--help", "Show this help");
   app.allow_extras();

@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "linkgain/base/errors.hpp"
 
@@ -31,8 +32,15 @@ std::string summary_of(const CLI::App& command);
 /// group with their defaults, commands below it, footer. A footer's lines stand as they are.
 std::string help_text(const CLI::App& app);
 
+/// An exit status, and what it means of one command; empty: what it means of all.
+struct ExitStatus {
+  ExitStatus(ExitCode of, std::string_view meant = {}) : code(of), meaning(meant) {}
+  ExitCode code;
+  std::string_view meaning;
+};
+
 /// Returns a footer's list of exit statuses with their meanings: those that every command has, and
 /// `others`.
-std::string exit_status_text(std::span<const ExitCode> others);
+std::string exit_status_text(std::span<const ExitStatus> others);
 
 }  // namespace linkgain

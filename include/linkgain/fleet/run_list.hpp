@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,8 @@ struct ListedRun {
   std::string label;           ///< empty: none
   std::string machine;         ///< "node1, 2 x NVIDIA H200"
   std::string profile;
-  int cases = 0;
-  int measured = 0;       ///< cases that some variant has a time of
+  std::optional<int> cases = 0;  ///< nothing of a journal, which lacks what was to come
+  int measured = 0;              ///< cases that some variant has a time of
   std::string result;     ///< "12.3x all_reduce 1 GiB"; empty where nothing is shown to differ
   std::string no_result;  ///< then why, in a word: "inconclusive", "not switched", "failed"
   /// What ending_of() says of a record or a journal; "unreadable".

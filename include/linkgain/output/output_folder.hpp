@@ -28,6 +28,7 @@ std::filesystem::path absolute_path(const std::filesystem::path& path);
 class OutputFolder {
  public:
   static constexpr std::string_view kManifest = ".linkgain";
+  static constexpr std::string_view kAnotherFolder = "name another directory with --out DIR";
 
   /// Makes the folder if it is not there, opens and locks it. Throws UsageError if it cannot be
   /// made or written, another run has it (which it names), or its manifest is not linkgain's.
@@ -49,8 +50,11 @@ class OutputFolder {
   bool is_own(const std::string& name) const;
   /// Returns whether it is linkgain's own and what it holds is known, too: it may be removed.
   bool is_as_left(const std::string& name) const;
-  /// Throws UsageError if there is something of that name that is not linkgain's.
-  void require_own(const std::string& name) const;
+  /// Throws UsageError if there is something of that name that is not linkgain's; `advice` says
+  /// what to do then.
+  void require_own(const std::string& name, std::string_view advice = kAnotherFolder) const;
+  /// Takes a regular file whose content proves that linkgain wrote it, whoever copied it here.
+  void take_as_own(const std::string& name);
 
   /// Makes an empty file, or takes one that is linkgain's, to be written; returns where. Throws as
   /// require_own().

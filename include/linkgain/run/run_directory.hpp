@@ -34,7 +34,8 @@ class RunDirectory {
   /// that ends. Throws UsageError before it touches anything if a name that the run needs is taken
   /// by what linkgain did not write, another run has the folder, or it cannot be written.
   static RunDirectory begin(const std::filesystem::path& path, std::string_view logs);
-  /// Takes the folder of a run that goes on. Throws as begin().
+  /// Takes the folder of a run that goes on. Throws as begin(), but not of the journal, or without
+  /// one the record: whoever reads it finds that linkgain wrote it, and it may be a copy.
   static RunDirectory go_on(const std::filesystem::path& path);
 
   /// Says what an earlier run left and begin() renamed, as a sentence; empty if there was nothing.
@@ -64,6 +65,7 @@ class RunDirectory {
   OutputFolder folder_;
   std::string logs_;
   std::string set_aside_;
+  std::string goes_on_from_;  ///< empty of a new run
 };
 
 /// Makes the folder of a run that nobody named: results/<UTC time>_<host>_<what> below the working

@@ -63,7 +63,9 @@ TEST(HelpText, ListsCommandsWithTheirPurpose) {
 
 TEST(HelpText, ListsTheExitStatusesOfACommand) {
   using enum ExitCode;
-  expect_golden(exit_status_text(std::array{incomplete, machine_cannot}), "exit_statuses.txt");
+  const std::array<ExitStatus, 3> statuses{
+      {incomplete, machine_cannot, {inconclusive, "no common case"}}};
+  expect_golden(exit_status_text(statuses), "exit_statuses.txt");
 }
 
 /// A program with everything that completion tells apart.

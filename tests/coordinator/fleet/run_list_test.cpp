@@ -170,12 +170,14 @@ TEST_F(RunList, SaysWhyARunHasNoResult) {
   EXPECT_EQ(reason_of("{"), "damaged");
 }
 
-TEST_F(RunList, HasFoldersThatMayNotBeRead) {
+TEST_F(RunList, HasFoldersAndRecordsThatMayNotBeRead) {
   namespace fs = std::filesystem;
   add("a", 20, "");
   const fs::path closed = add("b", 21, "");
+  const fs::path record = add("c", 22, "") / "record.json";
   fs::permissions(folder_.path(), fs::perms{0755});
   fs::permissions(closed, fs::perms::none);
+  fs::permissions(record, fs::perms::none);
   // Root reads every folder; anybody else does not.
   constexpr uid_t kNobody = 65534;
   const bool is_root = geteuid() == 0;
@@ -183,10 +185,13 @@ TEST_F(RunList, HasFoldersThatMayNotBeRead) {
   const std::vector<ListedRun> runs = list_runs(folder_.path());
   ASSERT_EQ(is_root ? seteuid(0) : 0, 0);
   fs::permissions(closed, fs::perms{0755});
-  ASSERT_THAT(runs, SizeIs(2));
+  ASSERT_THAT(runs, SizeIs(3));
   EXPECT_EQ(runs[1].path, closed);
-  EXPECT_EQ(runs[1].status, "unreadable");
-  EXPECT_EQ(runs[1].no_result, "no access");
+  EXPECT_EQ(runs[2].path, record.parent_path());
+  for (const int i : {1, 2}) {
+    EXPECT_EQ(runs[i].status, "unreadable");
+    EXPECT_EQ(runs[i].no_result, "no access");
+  }
   EXPECT_EQ(exit_code_of(runs), ExitCode::problem_found);
 }
 

@@ -469,6 +469,18 @@ TEST_F(RunOnAHost, PressureStealAndSwitchesAreNamed) {
   expect_golden(warnings(), "host_load.txt");
 }
 
+TEST_F(RunOnAHost, IsJudgedOfAnInterruptedRunToo) {
+  pressure_ = 0.3;
+  stolen_ = 0.8;
+  switches_ = 240.0;
+  const std::string cut = case_name(bench_.plan.cases.back());
+  FakeScript& script = bench_.script_of_launch[{1, 1}];
+  script = job_of_two_ranks();
+  script.failures = {{.command = "run", .kind = FakeFailure::Kind::interrupt, .case_name = cut}};
+  EXPECT_THROW(run_beside([](double) { return 0.0; }), Interrupted);
+  expect_golden(warnings(), "host_load.txt");
+}
+
 TEST_F(RunOnAHost, WhatAHypervisorsOwnWorkTakesIsNoWarning) {
   stolen_ = 0.35;
   run_beside([](double) { return 0.0; });

@@ -20,6 +20,7 @@
 #include "linkgain/run/run_directory.hpp"
 #include "run_support.hpp"
 #include "support/full_record.hpp"
+#include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -28,6 +29,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 using Kind = FakeFailure::Kind;
 
@@ -307,6 +309,19 @@ TEST_F(RunDirectoryTest, GoesOnInThatOfTheRunThatIsResumed) {
   EXPECT_EQ(directory.path(), folder_);
   EXPECT_TRUE(std::filesystem::exists(folder_ / "record.json"));
   EXPECT_EQ(path_of_held(directory.job_log("host", 0)), folder_ / "jobs" / "host-1.log");
+}
+
+TEST_F(RunDirectoryTest, GoesOnFromACopyOfTheJournalAlone) {
+  std::ofstream(folder_ / "journal.jsonl") << "copied";
+  {
+    RunDirectory directory = RunDirectory::go_on(folder_);
+    EXPECT_EQ(path_of_held(directory.journal()), folder_ / "journal.jsonl");
+    EXPECT_EQ(read_text(folder_ / "journal.jsonl"), "copied") << "until another takes its place";
+  }
+  std::ofstream(folder_ / "report.md") << "mine";
+  const std::string refused = refusal_of([&] { RunDirectory::go_on(folder_); });
+  EXPECT_THAT(refused,
+              AllOf(HasSubstr("in the way"), HasSubstr("move it away"), Not(HasSubstr("--out"))));
 }
 
 TEST_F(RunDirectoryTest, SetsAsideWhatAnEarlierRunLeft) {

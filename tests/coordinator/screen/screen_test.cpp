@@ -126,6 +126,9 @@ TEST(Screen, ColoursSayNothingThatWordsDoNot) {
   wrong.cases.back().variants.front().verification = checked(536870912, 12, {});
   add("one variant's wrong data", wrong);
   add("MPI", mpi_record());
+  Record journal = h200_record();
+  journal.status = RunStatus::unfinished;
+  add("a journal", journal);
   add("nothing", Record{});
   expect_golden(screens.text(), "screen_situations.txt");
 }
