@@ -61,8 +61,8 @@ bool has_p2p(Path path);
 bool is_without_p2p(Path path);
 
 /// Gives path_by() what each run shows; one whose log names nothing has what the others' name. Runs
-/// that differ make it mixed, or unknown where one is, but for NVLink that stood still in some alone.
-/// `most`: bytes over NVLink in the median run of the variant that moved most.
+/// that differ make it mixed, or unknown where one is, but for NVLink that stood still in some
+/// alone. `most`: bytes over NVLink in the median run of the variant that moved most.
 Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine, double most = 0.0);
 
 }  // namespace linkgain
