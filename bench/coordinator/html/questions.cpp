@@ -360,6 +360,11 @@ Headline headline_of(const RunSummary& summary, const Answer& answer) {
   return headline;
 }
 
+/// Tells whether any case is, as those of one variant are not: only then intervals can be.
+bool is_any_compared(const RunSummary& summary) {
+  return std::ranges::any_of(summary.cases, &CaseSummary::is_compared);
+}
+
 Text whether_trusted(const RunSummary& summary, const Answer& answer, WarningWeight weight,
                      const Widths& widths) {
   const Settings& settings = summary.record.settings;
@@ -371,6 +376,9 @@ Text whether_trusted(const RunSummary& summary, const Answer& answer, WarningWei
   if (settings.backend == BackendKind::mpi) {
     return verdict_of("Not as figures of GPUs:", Tone::doubtful,
                       " these are MPI transfers in CPU memory.");
+  }
+  if (!is_any_compared(summary)) {
+    return verdict_of("Nothing is compared,", Tone::doubtful, " so there is no interval.");
   }
   if (summary.launches.most <= 1) {
     return verdict_of("Not yet:", Tone::doubtful,
@@ -409,7 +417,7 @@ Text whether_trusted(const RunSummary& summary, const Answer& answer, WarningWei
 std::string launches_text(const RunSummary& summary) {
   const bool is_of_program = summary.is_of_program();
   const LaunchRange& launches = summary.launches;
-  if (launches.most <= 1) {
+  if (launches.most <= 1 && is_any_compared(summary)) {
     return fmt::format(
         "Repetition: one {} of each variant, so there is no confidence interval; "
         "{} 6 gives one.",
@@ -515,7 +523,9 @@ Asked size_question(const RunSummary& summary, const Answer& answer) {
 Asked trust_question(const RunSummary& summary, const Answer& answer, WarningWeight weight) {
   const Widths widths = widths_of(summary, answer);
   std::vector<std::string> items{checked_text(summary), launches_text(summary)};
-  if (summary.launches.most > 1) items.push_back(precision_reached(summary, widths));
+  if (summary.launches.most > 1 && is_any_compared(summary)) {
+    items.push_back(precision_reached(summary, widths));
+  }
   return {"trust", "Can it be trusted?", whether_trusted(summary, answer, weight, widths),
           with_items(items)};
 }
