@@ -151,7 +151,10 @@ void require_like(const NamedRecord& one, const MachineKey& key, const NamedReco
 void require_one_program(std::span<const NamedRecord> records) {
   const std::string first = source_of(records.front().record).program;
   for (const NamedRecord& each : records) {
-    const std::string program = source_of(each.record).program;
+    const BaselineSource source = source_of(each.record);
+    require_same_metrics(source, each.name, source_of(records.front().record),
+                         records.front().name);
+    const std::string& program = source.program;
     if (program == first) continue;
     throw UsageError(fmt::format("{} and {} ran different programs: '{}' and '{}'",
                                  records.front().name, each.name, first, program),
@@ -164,6 +167,21 @@ MachineKey key_of_all(std::span<const NamedRecord> records) {
   MachineKey key = key_of(records.front().record);
   for (const NamedRecord& source : records.subspan(1)) fill_in(key, key_of(source.record));
   return key;
+}
+
+/// Says how metrics of a program are read, by name: "last of 'lat: ([0-9.]+)' in ms".
+std::map<std::string, std::string> metrics_in(const Record& record) {
+  std::map<std::string, std::string> metrics;
+  if (!record.settings.program) return metrics;
+  for (const std::string& each : record.settings.program->metrics) {
+    const std::size_t end = each.find(": ");
+    if (end == each.npos) continue;
+    const std::string name = each.substr(0, end);
+    const auto& units = record.settings.program->units;
+    const auto unit = units.find(name);
+    metrics[name] = each.substr(end + 2) + (unit == units.end() ? "" : " in " + unit->second);
+  }
+  return metrics;
 }
 
 /// Returns what `linkgain exec` ran; empty for other records.
@@ -229,8 +247,19 @@ BaselineSource source_of(const Record& record) {
   for (const CaseResult& result : record.cases) {
     for (const Sample& sample : result.samples) launches.insert(sample.launch);
   }
-  return {record.machine.host, record.started, static_cast<int>(launches.size()), record.digest,
-          program_in(record)};
+  return {record.machine.host, record.started,     static_cast<int>(launches.size()),
+          record.digest,       program_in(record), metrics_in(record)};
+}
+
+void require_same_metrics(const BaselineSource& source, const std::string& name,
+                          const BaselineSource& known, const std::string& known_name) {
+  for (const auto& [metric, how] : known.metrics) {
+    const auto own = source.metrics.find(metric);
+    if (own == source.metrics.end() || own->second == how) continue;
+    throw UsageError(
+        fmt::format("{}: {} is {}, and in {} it is {}", name, metric, own->second, known_name, how),
+        "measure both with the same --metric, --metric-use and --unit");
+  }
 }
 
 bool are_one_run(const BaselineSource& one, const BaselineSource& other) {

@@ -50,6 +50,9 @@ void describe_members(auto& visit, json::Is<BaselineSource> auto& source) {
   visit.sparse("program", source.program,
                "what linkgain exec ran, after its server where it had one; absent in records of "
                "linkgain run and in older baselines");
+  visit.sparse("metrics", source.metrics,
+               "how its metrics are read, and their units, by the metric's name; absent in records "
+               "of linkgain run and in older baselines");
 }
 
 inline constexpr json::Rule kLowerBound{.above = -1.0, .most = 0.0};

@@ -102,6 +102,12 @@ std::optional<Reason> why_not_comparable(const RunComparison& comparison,
     return Reason{.kind = Reason::Kind::no_time,
                   .words = fmt::format("{}: {}", when, figures->no_time)};
   }
+  const std::string unit = unit_of(each.before->definition);
+  const std::string unit_after = unit_of(each.after->definition);
+  if (!unit.empty() && !unit_after.empty() && unit != unit_after) {
+    return Reason{.kind = Reason::Kind::no_time,
+                  .words = fmt::format("in {} before, in {} after", unit, unit_after)};
+  }
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,6 +65,8 @@ struct BaselineSource {
   int launches = 0;
   std::string digest{};   ///< the record's; empty where it has none
   std::string program{};  ///< of `linkgain exec`: server and command; empty otherwise
+  /// How its metrics are read, by name: "last of 'lat: ([0-9.]+)' in ms".
+  std::map<std::string, std::string> metrics{};
   bool operator==(const BaselineSource&) const = default;
 };
 
@@ -106,6 +109,11 @@ Tolerance tolerance_of(const Baseline& baseline, const BaselineCase& reference);
 
 /// Says where a record came from, to be known again.
 BaselineSource source_of(const Record& record);
+
+/// Throws UsageError where both have a metric of one name that is read otherwise or has another
+/// unit: its numbers are other quantities. `name` and `known_name` say whose they are.
+void require_same_metrics(const BaselineSource& source, const std::string& name,
+                          const BaselineSource& known, const std::string& known_name);
 
 /// Says what keeps runs of the two keys from being compared, a line each: "NCCL: 2.28 there, 2.27
 /// here". What one of them does not know is not compared.

@@ -196,6 +196,30 @@ TEST(CheckRecords, WarnsOfAnotherProgram) {
   EXPECT_EQ(exit_code_of(result), ExitCode::inconclusive);
 }
 
+TEST(CheckRecords, RefusesAMetricThatIsReadOtherwiseOrHasAnotherUnit) {
+  const auto read_as = [](const Record& record, const std::string& how, const std::string& unit) {
+    return changed(record, [&](Record& r) {
+      ProgramPlan& program = r.settings.program.emplace();
+      program.metrics = {"lat: " + how};
+      if (!unit.empty()) program.units = {{"lat", unit}};
+    });
+  };
+  const Baseline baseline = made_from(read_as(before(), "last of 'l'", "ms"));
+  EXPECT_NO_THROW(check({read_as(after(), "last of 'l'", "ms")}, baseline));
+  for (const auto& [how, unit] : {std::pair{"last of 'l'", "s"},
+                                  {"last of 'l'", ""},
+                                  {"sum of 'l'", "ms"},
+                                  {"last of 'm'", "ms"}}) {
+    const Record other = read_as(after(), how, unit);
+    EXPECT_THAT(thrown_by([&] { check({other}, baseline); }), HasSubstr("'l' in ms"))
+        << how << unit;
+    const std::vector<NamedRecord> both{{"a", read_as(before(), "last of 'l'", "ms")},
+                                        {"b", other}};
+    EXPECT_THROW(make_baseline(both, {}, "2026-01-02"), UsageError);
+  }
+  EXPECT_EQ(parse_baseline(to_json(baseline), "b").sources, baseline.sources);
+}
+
 TEST(CheckRecords, RefusesAMetricThatIsARateOnOneSideAlone) {
   const auto with_metric = [](const Record& record, bool is_rate) {
     return changed(record, [&](Record& r) {

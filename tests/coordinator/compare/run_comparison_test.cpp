@@ -320,5 +320,22 @@ TEST(ComparisonJson, HoldsEveryFigure) {
   EXPECT_EQ(comparison.at("headline").at("case"), kLarge);
 }
 
+TEST(CompareRuns, ComparesNoNumbersOfDifferentUnits) {
+  const auto run_in = [](const std::string& unit) {
+    RunFigures run = after_bridge();
+    run.cases.resize(1);
+    run.cases[0].definition = program_case({.name = "lat", .unit = unit});
+    return run;
+  };
+  const RunFigures in_ms = run_in("ms");
+  const RunFigures in_s = run_in("s");
+  const RunComparison other = compare_runs(in_ms, in_s, {});
+  ASSERT_EQ(other.cases.size(), 1U);
+  EXPECT_EQ(other.cases[0].verdict, Verdict::not_comparable);
+  EXPECT_THAT(reason_text(other.cases[0]), HasSubstr("in s after"));
+  EXPECT_EQ(exit_code_of(other), ExitCode::inconclusive);
+  EXPECT_NE(compare_runs(in_ms, in_ms, {}).cases[0].verdict, Verdict::not_comparable);
+}
+
 }  // namespace
 }  // namespace linkgain::test
