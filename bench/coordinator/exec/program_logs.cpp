@@ -17,12 +17,19 @@ namespace {
 constexpr std::string_view kNoneFromContainer = "none came out of the container";
 
 /// Says what lets a log out of a container.
-std::string how_to_get(std::string_view variables, const std::filesystem::path& folder) {
+std::string how_to_get(std::string_view variables, std::string_view what) {
   return fmt::format("pass on {}, as by -e, and mount {} under its own path, as by -v", variables,
-                     folder.string());
+                     what);
 }
 
 }  // namespace
+
+std::string no_p2p_folder(const Environment& environment) {
+  for (const std::string& file : split(value_of(environment, kPreload), ':')) {
+    if (file.ends_with(kNoP2pLibrary)) return std::filesystem::path(file).parent_path().string();
+  }
+  return {};
+}
 
 ProgramLogs::ProgramLogs(const ExecPlan& plan, const RunPlace& place,
                          const std::function<std::filesystem::path(const std::string& name)>& log,
@@ -73,7 +80,7 @@ std::string ProgramLogs::note_connections(RunEvidence& evidence) const {
       is_in_container_
           ? "If the program uses NCCL, " +
                 how_to_get("NCCL_DEBUG, NCCL_DEBUG_SUBSYS and NCCL_DEBUG_FILE",
-                           std::filesystem::path(nccl_->pattern).parent_path())
+                           std::filesystem::path(nccl_->pattern).parent_path().string())
           : "Where it makes connections, something keeps NCCL_DEBUG and NCCL_DEBUG_FILE from it");
 }
 
@@ -101,7 +108,8 @@ std::string ProgramLogs::note_refused(RunEvidence& evidence) const {
   return fmt::format("The log of no-p2p's library was not read: {}. If the program uses GPUs, {}",
                      evidence.refused_reason,
                      how_to_get(fmt::format("{} and {}", kPreload, kRefusalLog),
-                                path_of_held(*refusals_).parent_path()));
+                                fmt::format("each of {} and {}", no_p2p_folder(for_program_),
+                                            path_of_held(*refusals_).parent_path().string())));
 }
 
 }  // namespace linkgain

@@ -13,6 +13,9 @@
 
 namespace linkgain {
 
+/// Gives the folder of no-p2p's library, which a container needs; empty where it is not preloaded.
+std::string no_p2p_folder(const Environment& environment);
+
 /// The files into which a run's program has others log: NCCL its connections, and the library of
 /// no-p2p which functions refused peer access.
 class ProgramLogs {

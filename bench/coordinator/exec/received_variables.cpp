@@ -15,6 +15,7 @@
 #include "linkgain/record/warning.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
 #include "linkgain/watch/program_evidence.hpp"
+#include "program_logs.hpp"
 
 namespace linkgain {
 namespace {
@@ -63,10 +64,11 @@ std::string how_to_pass_on(const ExecPlan& plan, const RunPlace& place,
   std::string advice = fmt::format("pass it on, before the image: -e {}", fmt::join(names, " -e "));
   Environment set;
   if (chooses_nccl_log(plan, place, {}).empty()) set = log_variables({});
-  if (std::ranges::any_of(plan.variants, [](const Variant& each) {
-        return forbids_p2p(kPreload, value_of(each.environment, kPreload));
-      })) {
+  std::string library;
+  for (const Variant& each : plan.variants) {
+    if (!forbids_p2p(kPreload, value_of(each.environment, kPreload))) continue;
     set[kRefusalLog];
+    library = fmt::format(", {} for no-p2p", no_p2p_folder(each.environment));
   }
   const Environment inside = received(words_of(plan, place), set);
   std::string log;
@@ -75,9 +77,9 @@ std::string how_to_pass_on(const ExecPlan& plan, const RunPlace& place,
   }
   if (log.empty()) return advice;
   return fmt::format(
-      "{}; for the logs that tell the path,{}, and the results folder, as by -v, under its own "
-      "path",
-      advice, log);
+      "{}; for the logs that tell the path,{}{}, and the results folder, each as by -v, under its "
+      "own path",
+      advice, log, library);
 }
 
 }  // namespace
