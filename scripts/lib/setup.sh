@@ -196,7 +196,8 @@ install_requirements() {
   fi
 }
 
-# install_tools LOG REQUIREMENT...: the same for what can be done without, each with a log of its own beside LOG.
+# install_tools LOG REQUIREMENT...: the same for what can be done without: all at once, or each with a log of its own
+# beside LOG where apt-get cannot install one of them.
 install_tools() {
   local log=$1 obstacle package
   shift
@@ -204,9 +205,10 @@ install_tools() {
   obstacle=$(installing_impossible)
   if ((${#missing_packages[@]} > 0)) && [[ -z $obstacle ]]; then
     find_root
-    for package in "${missing_packages[@]}"; do
-      run_step "installing $package" "${log%.log}-$package.log" apt_install "$package" || true
-    done
+    run_step "installing ${missing_packages[*]}" "$log" apt_install "${missing_packages[@]}" ||
+      for package in "${missing_packages[@]}"; do
+        run_step "installing $package" "${log%.log}-$package.log" apt_install "$package" || true
+      done
     find_missing "$@"
   fi
   if ((${#missing_texts[@]} > 0)); then
