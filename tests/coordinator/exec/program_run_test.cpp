@@ -114,9 +114,11 @@ TEST_F(ProgramRun, KeepsBothEndsOfALongLog) {
   const RunReport report = run("echo begin; " + flood + "echo end");
   EXPECT_EQ(report.failure, std::nullopt);
   expect_ends("p2p-1.log", "yyyy\nend\n");
+  const std::string ended = (folder_.path() / "ended").string();
   const RunReport served =
-      run_with_server("echo begin; " + flood + "echo ready; sleep 1.2; echo end; exec sleep 60",
-                      "sleep 2.5; echo asked");
+      run_with_server("echo begin; " + flood + "echo ready; sleep 1.2; echo end; touch " + ended +
+                          "; exec sleep 60",
+                      "until [ -e " + ended + " ]; do sleep 0.1; done; sleep 1; echo asked");
   EXPECT_EQ(served.failure, std::nullopt);
   expect_ends("p2p-1.server.log", "yyyy\nready\nend\n");
 }
