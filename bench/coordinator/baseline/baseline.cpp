@@ -147,17 +147,15 @@ void require_like(const NamedRecord& one, const MachineKey& key, const NamedReco
                    "give records of like machines");
 }
 
-/// Requires one program: times of several are no reference for either.
+/// Requires one program whose metrics are read alike: times of several are no reference for either.
 void require_one_program(std::span<const NamedRecord> records) {
-  const std::string first = source_of(records.front().record).program;
-  for (const NamedRecord& each : records) {
+  const BaselineSource first = source_of(records.front().record);
+  for (const NamedRecord& each : records.subspan(1)) {
     const BaselineSource source = source_of(each.record);
-    require_same_metrics(source, each.name, source_of(records.front().record),
-                         records.front().name);
-    const std::string& program = source.program;
-    if (program == first) continue;
+    require_same_metrics(source, each.name, first, records.front().name);
+    if (source.program == first.program) continue;
     throw UsageError(fmt::format("{} and {} ran different programs: '{}' and '{}'",
-                                 records.front().name, each.name, first, program),
+                                 records.front().name, each.name, first.program, source.program),
                      "make one baseline of each");
   }
 }

@@ -482,8 +482,9 @@ CheckResult check_records(std::span<const NamedRecord> records, const Baseline& 
     require_measured(source);
     require_key(baseline, source);
     require_directions(baseline, source);
+    const BaselineSource own = source_of(source.record);
     for (const BaselineSource& known : baseline.sources) {
-      require_same_metrics(source_of(source.record), source.name, known, "the baseline");
+      require_same_metrics(own, source.name, known, "the baseline");
     }
   }
   require_like_records(records);

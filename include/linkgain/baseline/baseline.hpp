@@ -97,7 +97,8 @@ struct Baseline {
 /// Makes a baseline from the launches of all records, each a replicate. What is not fit to be a
 /// reference is left out, and a warning says so: wrong data, skipped cases, cases whose launches
 /// took different paths. Throws UsageError where the records are not of one key, ran different
-/// programs, set a variant's variables differently, one of them is given twice, or nothing is left.
+/// programs or read metrics differently, set a variant's variables differently, one of them is
+/// given twice, or nothing is left.
 Baseline make_baseline(std::span<const NamedRecord> records, const Tolerance& tolerance,
                        const std::string& made);
 
