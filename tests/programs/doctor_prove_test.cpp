@@ -200,7 +200,7 @@ TEST_F(DoctorProve, AJobThatSaysNothingIsEndedAndHangs) {
 
 TEST_F(DoctorProve, AJobWhoseGpusAreNotReadyInTimeProvesNothing) {
   Program running(request({{"stores", "exec sleep 600"}}));
-  expect(running.finish(60.0), 0, "warning", "not proved: stores of a kernel: the GPUs were not");
+  expect(running.finish(60.0), 3, "warning", "not proved: stores of a kernel: the GPUs were not");
   EXPECT_TRUE(running.processes().empty());
 }
 
@@ -240,28 +240,28 @@ TEST_F(DoctorProve, HoweverAJobEndsOnlyWhatItSawOfTheDataIsAVerdict) {
       EXPECT_EQ(pair["verdict"], end.verdict) << begun << end.script;
       EXPECT_THAT(std::string(pair["steps"].at(2)["seen"]), HasSubstr(end.words));
       EXPECT_EQ(pair["steps"].size(), 4U) << "the control is the last";
-      EXPECT_EQ(outcome.status, end.verdict == nothing ? 0 : 1) << outcome.error;
+      EXPECT_EQ(outcome.status, end.verdict == nothing ? 3 : 1) << outcome.error;
     }
   }
 }
 
 TEST_F(DoctorProve, AJobThatEndsByItsOwnLimitHangsIfDataWereToGo) {
   for (const char* end : {"kill -ALRM $$", "exit 142"}) {
-    expect(run_program(request({{"loads", end}})), 0, "warning", "not proved");
+    expect(run_program(request({{"loads", end}})), 3, "warning", "not proved");
     expect(run_program(request({{"loads", std::string(kBegun) + end}})), 1, "problem", "hangs");
   }
 }
 
 TEST_F(DoctorProve, AJobThatFailsSaysWhy) {
   const std::string fails = "echo 'linkgain-bench: invalid device context' >&2; exit 3";
-  expect(run_program(request({{"stores", fails}})), 0, "warning",
+  expect(run_program(request({{"stores", fails}})), 3, "warning",
          "not proved: stores of a kernel: invalid device context");
 }
 
 TEST_F(DoctorProve, AWorkerThatCannotBeStartedProvesNothing) {
   for (const std::string breaks : {"printf '#!/no/shell\\n' > \"$0\"; ", "rm \"$0\"; "}) {
     const Outcome outcome = run_program(request({{"loads", breaks + kArrived}}));
-    expect(outcome, 0, "warning", "inconclusive: flags between kernels: ");
+    expect(outcome, 3, "warning", "inconclusive: flags between kernels: ");
     const Json pair = Json::parse(outcome.output)["delivery"]["pairs"].at(0);
     EXPECT_EQ(pair["verdict"], "not proved");
     EXPECT_EQ(pair["steps"].size(), 5U) << "those before count";
@@ -270,19 +270,19 @@ TEST_F(DoctorProve, AWorkerThatCannotBeStartedProvesNothing) {
 
 TEST_F(DoctorProve, WhatFailsWithoutP2pTooIsInconclusive) {
   const std::string fails = "echo 'linkgain-bench: no device' >&2; exit 3";
-  expect(run_program(request({{"stores", fails}, {"control", fails}})), 0, "warning",
+  expect(run_program(request({{"stores", fails}, {"control", fails}})), 3, "warning",
          "inconclusive: stores of a kernel: no device; NCCL without P2P: no device");
 }
 
 TEST_F(DoctorProve, NcclThatWentThroughTheHostProvesNothing) {
-  expect(run_program(request({{"all-reduce", log("SHM/direct/direct") + "; " + kArrived}})), 0,
+  expect(run_program(request({{"all-reduce", log("SHM/direct/direct") + "; " + kArrived}})), 3,
          "warning", "not used by NCCL: NCCL's all-reduce: went by SHM/direct/direct");
 }
 
 TEST_F(DoctorProve, AControlThatUsedP2pIsNone) {
   expect(run_program(request(
              {{"flags", line("gave up", "x")}, {"control", log("P2P/CUMEM") + "; " + kArrived}})),
-         0, "warning", "inconclusive");
+         3, "warning", "inconclusive");
 }
 
 TEST_F(DoctorProve, OfEightGpusFourPairsAreProvedAtATime) {
@@ -326,7 +326,19 @@ TEST_F(DoctorProve, SaysThatThereIsNoGpu) {
 }
 
 TEST_F(DoctorProve, ARefusedPairIsNotClimbed) {
-  expect(run_program(request({}, "p2p-refused")), 3, "not checkable", "the driver refuses");
+  const Outcome outcome = run_program(request({}, "p2p-refused"));
+  expect(outcome, 3, "not checkable", "the driver refuses");
+  const Json pair = Json::parse(outcome.output)["delivery"]["pairs"].at(0);
+  EXPECT_EQ(pair["verdict"], "not proved");
+  EXPECT_TRUE(pair["steps"].empty());
+}
+
+TEST_F(DoctorProve, NothingProvedIsNoSuccessBesideChecksThatAreOk) {
+  for (const std::string scenario : {"p2p-refused", "h200x1"}) {
+    ProgramRequest prove = request({}, scenario);
+    prove.arguments.resize(prove.arguments.size() - 2);  // --only p2p-delivery
+    EXPECT_NE(run_program(prove).status, 0) << scenario;
+  }
 }
 
 /// The worker's own rung, by MPI in CPU memory.

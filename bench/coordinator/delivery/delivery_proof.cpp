@@ -106,6 +106,11 @@ std::vector<PairProof> prove_delivery(const std::vector<GpuPair>& pairs, int gpu
   return all;
 }
 
+bool DeliveryReport::proves_any() const {
+  return std::ranges::any_of(
+      pairs, [](const Pair& pair) { return pair.verdict != DeliveryVerdict::not_proved; });
+}
+
 json::Out write_delivery(const DeliveryReport& report) {
   return {{"driver", report.driver}, {"gpus", report.gpus},
           {"board", report.board},   {"bios", report.bios},

@@ -130,13 +130,14 @@ std::optional<DeliveryReport> delivery_report(const Survey& survey) {
   for (const TopologyGpu& gpu : survey.topology.gpus) {
     if (std::ranges::count(report.gpus, gpu.name) == 0) report.gpus.push_back(gpu.name);
   }
-  for (const PairProof& proof : *survey.proofs) {
-    const auto& [first, second] = proof.pair;
-    const TopologyPair* const pair = find_pair(survey.topology, first, second);
-    report.pairs.push_back(
-        {{device_label(survey.topology, first), device_label(survey.topology, second)},
-         verdict_of(proof, pair != nullptr && is_joined(*pair)),
-         proof.rungs});
+  for (const TopologyPair& pair : gpu_pairs(survey.topology)) {
+    DeliveryReport::Pair& one = report.pairs.emplace_back();
+    one.gpus = {device_label(survey.topology, pair.from), device_label(survey.topology, pair.to)};
+    const auto proof =
+        std::ranges::find(*survey.proofs, GpuPair{pair.from, pair.to}, &PairProof::pair);
+    if (proof == survey.proofs->end()) continue;
+    one.verdict = verdict_of(*proof, is_joined(pair));
+    one.steps = proof->rungs;
   }
   return report;
 }

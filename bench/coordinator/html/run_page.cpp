@@ -23,11 +23,9 @@
 namespace linkgain {
 namespace {
 
-/// Writes the first sentences large, and the others below.
-std::string sentences_html(const Headlines& text) {
+std::string paragraph(const std::string& text) {
   Document document;
-  document.paragraph(text.large);
-  if (!text.others.empty()) document.paragraph(text.others);
+  if (!text.empty()) document.paragraph(text);
   return to_html(document);
 }
 
@@ -77,8 +75,14 @@ std::string answer_html(const RunSummary& summary) {
     cells += fmt::format("<div class=\"{}{}\">\n{}</div>\n", is_of_program ? "" : "rows",
                          is_wide ? " wide" : "", tables);
   }
-  return sentences_html(headlines_of(summary)) + asked.verdicts +
-         side_by_side(cells + asked.grounds) + to_html(answer_notes(summary));
+  // Many sentences stand below the pictures, which the first screen is to hold.
+  constexpr std::size_t kMostAbovePictures = 300;
+  const Headlines text = headlines_of(summary);
+  const std::string others = paragraph(text.others);
+  const bool are_above = display_width(text.others) <= kMostAbovePictures;
+  return paragraph(text.large) + (are_above ? others : "") + asked.verdicts +
+         side_by_side(cells + asked.grounds) + (are_above ? "" : others) +
+         to_html(answer_notes(summary));
 }
 
 /// Takes what stands below the heading of a section.

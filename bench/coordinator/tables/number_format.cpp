@@ -13,6 +13,8 @@ namespace {
 constexpr int kMostDecimals = 5;
 /// The least percent that are shown with one decimal; less has two.
 constexpr double kLeastOneDecimal = 0.1;
+/// Less has three decimals: two would leave one digit that tells something.
+constexpr double kLeastTwoDecimals = 0.0995;
 /// An interval of two launches may end anywhere: digits beyond these say nothing.
 constexpr double kLeastShown = 0.005;
 constexpr double kGreatestShown = 1000.0;
@@ -32,7 +34,7 @@ int decimals_for(const Estimate& ratio, double tolerance) {
   std::vector<double> numbers = bounds;
   numbers.push_back(ratio.value);
   const bool distinct = ratio.interval && !ratio.interval->holds(1.0);
-  int decimals = ratio.value >= 9.995 ? 1 : 2;
+  int decimals = ratio.value >= 9.995 ? 1 : ratio.value < kLeastTwoDecimals ? 3 : 2;
   const auto hides = [&](const std::vector<double>& shown, double border) {
     return std::ranges::any_of(
         shown, [&](double number) { return hides_difference(number, border, decimals); });

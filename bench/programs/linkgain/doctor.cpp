@@ -305,7 +305,11 @@ int carry_out(const DoctorOptions& options) {
                                  [&](const std::string& id) { return is_asked_for(options, id); },
                                  outcome.picture),
                              "linkgain: diagnosis of " + diagnosis.host, options.color));
-  return static_cast<int>(exit_code_of(diagnosis));
+  ExitCode code = exit_code_of(diagnosis);
+  const bool lacks_proof =
+      options.prove && !(diagnosis.delivery && diagnosis.delivery->proves_any());
+  if (lacks_proof && code == ExitCode::success) code = ExitCode::machine_cannot;
+  return static_cast<int>(code);
 }
 
 const Registration kDoctorRegistration(Subcommand<DoctorOptions>{

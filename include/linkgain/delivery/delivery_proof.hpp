@@ -95,15 +95,18 @@ std::vector<PairProof> prove_delivery(const std::vector<GpuPair>& pairs, int gpu
 struct DeliveryReport {
   struct Pair {
     std::vector<std::string> gpus;  ///< "GPU0"
-    DeliveryVerdict verdict;
-    std::vector<RungResult> steps;
+    DeliveryVerdict verdict = DeliveryVerdict::not_proved;
+    std::vector<RungResult> steps;  ///< none where the driver refuses P2P, or CUDA sees one alone
   };
   std::string driver;             ///< "580.159.04"; as all of these, empty where it is not known
   std::vector<std::string> gpus;  ///< models, each once
   std::string board;              ///< the machine's, with its maker
   std::string bios;               ///< the board's version
   std::string nccl;
-  std::vector<Pair> pairs;
+  std::vector<Pair> pairs;  ///< of all GPUs
+
+  /// Tells whether P2P between any two GPUs was found to work, or not to.
+  bool proves_any() const;
 };
 
 /// Writes the member "delivery" of a diagnosis.

@@ -13,6 +13,7 @@ TEST(ReadableRatio, HasAFittingNumberOfDecimals) {
   EXPECT_EQ(text_of(11.93, Interval{11.81, 12.04}).estimate, "11.9x");
   EXPECT_EQ(text_of(1.2987, Interval{1.291, 1.307}).estimate, "1.30x");
   EXPECT_EQ(text_of(0.93).estimate, "0.93x");
+  EXPECT_EQ(text_of(0.0124, Interval{0.0121, 0.0127}).interval(), "0.012–0.013x");
 }
 
 TEST(ReadableRatio, KeepsOneOutOfAnIntervalThatExcludesIt) {
