@@ -41,31 +41,28 @@ __global__ void __launch_bounds__(kAllReduceThreads, blocks_per_multiprocessor(k
 /// A kernel, and how many of its blocks run at once on the current device.
 struct Entry {
   void (*kernel)(const AllReduceArguments) = nullptr;
-  int (*most_blocks)() = nullptr;
+  int most_blocks = 0;
 };
 
-/// Returns the blocks of full size; all of a machine's devices are taken for alike. 0 if that is
-/// not known.
-template <AllReduceMethod kMethod, typename T, int kRanks>
-int most_blocks() {
-  static const int most = [] {
-    int each = 0;
-    int multiprocessors = 0;
-    if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, all_reduce_kernel<kMethod, T, kRanks>,
-                                                      kAllReduceThreads, 0) != cudaSuccess ||
-        device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors) != cudaSuccess) {
-      return 0;
-    }
-    return each * multiprocessors;
-  }();
-  return most;
+/// Returns the blocks of full size; 0 if that is not known.
+int most_blocks(void (*kernel)(const AllReduceArguments)) {
+  int each = 0;
+  int multiprocessors = 0;
+  const bool is_known =
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kAllReduceThreads, 0) ==
+          cudaSuccess &&
+      device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors) == cudaSuccess;
+  return is_known ? each * multiprocessors : 0;
 }
 
-/// Returns a method's kernel; empty if there is none.
+/// Returns a method's kernel; empty if there is none. All of a machine's devices are taken for
+/// alike.
 template <AllReduceMethod kMethod, typename T, int kRanks>
-constexpr Entry entry() {
+Entry entry() {
   if constexpr (std::is_same_v<T, float> || !traits_of(kMethod).has(kFloat32Only)) {
-    return {all_reduce_kernel<kMethod, T, kRanks>, most_blocks<kMethod, T, kRanks>};
+    constexpr auto kKernel = all_reduce_kernel<kMethod, T, kRanks>;
+    static const Entry found{kKernel, most_blocks(kKernel)};
+    return found;
   }
   return {};
 }
@@ -74,10 +71,10 @@ constexpr Entry entry() {
 template <typename T, std::size_t... kPlaces>
 Entry entry_of(AllReduceMethod method, int ranks, std::index_sequence<kPlaces...>) {
   constexpr int kCounts = kMostRanks - 1;
-  static constexpr Entry kEntries[] = {
-      entry<kAllReduceMethods[kPlaces / kCounts].method, T, kPlaces % kCounts + 2>()...};
+  constexpr Entry (*kEntries[])() = {
+      entry<kAllReduceMethods[kPlaces / kCounts].method, T, kPlaces % kCounts + 2>...};
   if (ranks < 2 || ranks > kMostRanks) return {};
-  return kEntries[static_cast<int>(method) * kCounts + ranks - 2];
+  return kEntries[static_cast<int>(method) * kCounts + ranks - 2]();
 }
 
 /// Requires that blocks that wait for each other's counterparts all run, whichever the devices
@@ -89,14 +86,15 @@ cudaError_t find_kernel(AllReduceMethod method, ElementType type, int ranks, int
     *found =
         entry_of<typename decltype(tag)::type>(method, ranks, std::make_index_sequence<kCount>{});
     if (found->kernel == nullptr) return cudaErrorInvalidValue;
-    return blocks > found->most_blocks() ? cudaErrorCooperativeLaunchTooLarge : cudaSuccess;
+    return blocks > found->most_blocks ? cudaErrorCooperativeLaunchTooLarge : cudaSuccess;
   });
 }
 
 /// Returns no more threads than there is data for, in whole warps, if a thread waits for no others.
-unsigned threads_for(const AllReduceTraits& method, std::int64_t items, int blocks) {
+unsigned threads_for(const AllReduceTraits& method, std::int64_t items, int ranks, int blocks) {
   if (!method.has(kFlagsInData)) return kAllReduceThreads;
-  const std::int64_t each = divide_up(items, blocks);
+  const bool by_shares = method.has(kSentinels) && ranks > 2;
+  const std::int64_t each = divide_up(divide_up(items, by_shares ? ranks : 1), blocks);
   return static_cast<unsigned>(
       std::min<std::int64_t>(kAllReduceThreads, round_up(each, kWarpThreads)));
 }
@@ -171,10 +169,8 @@ cudaError_t all_reduce(AllReduceMethod method, const PeerRegions& regions,
   const AllReduceArguments arguments{static_cast<std::uint32_t>(items),
                                      static_cast<std::uint32_t>(layout), input, bound,
                                      by_steps(regions, offsets.output)};
-  const bool by_shares = traits.has(kSentinels) && regions.ranks > 2;
-  const std::int64_t waited_for = by_shares ? divide_up(items, regions.ranks) : items;
   return launch_pdl(found.kernel, static_cast<unsigned>(blocks),
-                    threads_for(traits, waited_for, blocks), stream, arguments);
+                    threads_for(traits, items, regions.ranks, blocks), stream, arguments);
 }
 
 }  // namespace linkgain::kernels

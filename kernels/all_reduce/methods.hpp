@@ -49,23 +49,33 @@ struct AllReduceTraits {
   /// Bytes of an operation for which a block more pays; 0: as select.cu says.
   int p2p_block_bytes;
   int host_block_bytes;
+  /// The most ranks with which a multiprocessor keeps registers for two blocks, and not for one: a
+  /// thread may have vectors of all ranks in flight.
+  int two_blocks_ranks;
 
   constexpr bool has(AllReduceTrait trait) const { return (traits & trait) != 0; }
 };
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+inline constexpr int kTwoBlocksRanksOfRing = 0;  // with two blocks it spills
+#else
+inline constexpr int kTwoBlocksRanksOfRing = 8;  // though it is launched with one
+#endif
+
 // clang-format off
 inline constexpr AllReduceTraits kAllReduceMethods[] = {
     {AllReduceMethod::ll, "ll", "one-shot, flags in data", "ONE_SHOT", "LL",
-     kByP2p | kThroughHost | kFlagsInData, "2 (n - 1)", "1", 8, 256, 256},
+     kByP2p | kThroughHost | kFlagsInData, "2 (n - 1)", "1", 8, 256, 256, 0},
     {AllReduceMethod::sentinel, "sentinel", "sentinels in data", "TWO_SHOT", "SENTINEL",
      kByP2p | kThroughHost | kFlagsInData | kSentinels, "2 (n - 1) / n", "1, of three ranks on 2",
-     16, 1024, 2048},
+     16, 1024, 2048, 2},
     {AllReduceMethod::two_shot, "two_shot", "two-shot", "TWO_SHOT", "SIMPLE",
-     kByP2p | kReachesData | kDataByShares, "2 (n - 1) / n", "2", 16, 0, 0},
+     kByP2p | kReachesData | kDataByShares, "2 (n - 1) / n", "2", 16, 0, 0, 5},
     {AllReduceMethod::ring, "ring", "ring", "RING", "SIMPLE",
-     kByP2p | kFloat32Only | kReachesData | kDataByShares, "2 (n - 1) / n", "2 (n - 1)", 16, 0, 0},
+     kByP2p | kFloat32Only | kReachesData | kDataByShares, "2 (n - 1) / n", "2 (n - 1)", 16, 0, 0,
+     kTwoBlocksRanksOfRing},
     {AllReduceMethod::staged_two_shot, "staged_two_shot", "two-shot, sums staged", "TWO_SHOT",
-     "SIMPLE", kThroughHost | kDataByShares | kKeepsOwnShare, "1", "2", 16, 0, 0},
+     "SIMPLE", kThroughHost | kDataByShares | kKeepsOwnShare, "1", "2", 16, 0, 0, 0},
 };
 // clang-format on
 
@@ -76,22 +86,7 @@ constexpr const AllReduceTraits& traits_of(AllReduceMethod method) {
 
 /// Returns the blocks of a method's kernel for which a multiprocessor keeps registers.
 constexpr int blocks_per_multiprocessor(AllReduceMethod method, int ranks) {
-  switch (method) {
-    case AllReduceMethod::two_shot:
-      return ranks <= 5 ? 2 : 1;  // a thread has vectors of all ranks in flight
-    case AllReduceMethod::sentinel:
-      return ranks == 2 ? 2 : 1;
-    case AllReduceMethod::ring:  // launched with one; on sm_100 and sm_120 it spills with two
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
-      return 1;
-#else
-      return 2;
-#endif
-    case AllReduceMethod::ll:
-    case AllReduceMethod::staged_two_shot:
-      return 1;
-  }
-  return 1;
+  return ranks <= traits_of(method).two_blocks_ranks ? 2 : 1;
 }
 
 }  // namespace linkgain::kernels

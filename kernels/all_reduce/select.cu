@@ -20,26 +20,26 @@ constexpr std::int64_t kFewWords = 512;
 /// polls has more to do than a second wait takes.
 constexpr std::int64_t kSentinelsPay = 8 * kMebibyte;
 
-/// Stores to one rank get 366 GB/s of an H200's NVLink, to three in turn 350: the ring's many steps
-/// pay where they are long.
-AllReduceMethod fastest_by_p2p(std::int64_t bytes, ElementType type) {
+AllReduceMethod fastest(std::int64_t bytes, ElementType type, int ranks, AllReducePath path) {
   if (bytes <= kFewWords) return AllReduceMethod::ll;
-  if (bytes <= kSentinelsPay) return AllReduceMethod::sentinel;
-  return bytes > kLongSteps && type == ElementType::float32 ? AllReduceMethod::ring
-                                                            : AllReduceMethod::two_shot;
-}
-
-/// Chooses what waits for the data themselves.
-AllReduceMethod fastest_without_signals(std::int64_t bytes) {
-  return bytes <= kFewWords ? AllReduceMethod::ll : AllReduceMethod::sentinel;
-}
-
-/// Chooses through the host, where staged_two_shot pays if it saves reading 100 KiB over PCIe.
-/// Between two ranks it saves nothing, but sends while it adds up.
-AllReduceMethod fastest_through_host(std::int64_t bytes, int ranks) {
-  const std::int64_t saved = bytes * (ranks - 1) * (ranks - 2) / ranks;
-  const bool is_small = bytes * (ranks - 1) < kMebibyte && saved <= 100 * kKibibyte;
-  return is_small ? fastest_without_signals(bytes) : AllReduceMethod::staged_two_shot;
+  switch (path) {
+    case AllReducePath::p2p_atomics:
+      if (bytes <= kSentinelsPay) return AllReduceMethod::sentinel;
+      // Stores to one rank get 366 GB/s of an H200's NVLink, to three in turn 350: the ring's many
+      // steps pay where they are long.
+      return bytes > kLongSteps && type == ElementType::float32 ? AllReduceMethod::ring
+                                                                : AllReduceMethod::two_shot;
+    case AllReducePath::p2p:
+      return AllReduceMethod::sentinel;  // which waits for the data themselves
+    case AllReducePath::host_memory: {
+      // staged_two_shot pays if it saves reading 100 KiB over PCIe. Between two ranks it saves
+      // nothing, but sends while it adds up.
+      const std::int64_t saved = bytes * (ranks - 1) * (ranks - 2) / ranks;
+      const bool is_small = bytes * (ranks - 1) < kMebibyte && saved <= 100 * kKibibyte;
+      return is_small ? AllReduceMethod::sentinel : AllReduceMethod::staged_two_shot;
+    }
+  }
+  return AllReduceMethod::sentinel;
 }
 
 int blocks_by_p2p(AllReduceMethod method, std::int64_t bytes, int ranks, int multiprocessors) {
@@ -52,21 +52,17 @@ int blocks_by_p2p(AllReduceMethod method, std::int64_t bytes, int ranks, int mul
   return (many ? blocks_per_multiprocessor(method, ranks) : 1) * multiprocessors;
 }
 
-/// Returns few blocks, which fill PCIe, and fewer if each talks to several ranks: two chunks of a
-/// share for each, or one if there are hardly any.
-int staging_blocks(std::int64_t bytes, int ranks) {
-  constexpr std::int64_t kHardlyAny = 6;
-  const std::int64_t chunk = 16 * kAllReduceThreads * vectors_in_flight(ranks);
-  const std::int64_t chunks = divide_up(divide_up(bytes, ranks), chunk);
-  const std::int64_t most = ranks == 2 && bytes > 16 * kMebibyte ? 32 : 16;
-  return static_cast<int>(std::min(chunks <= kHardlyAny ? chunks : divide_up(chunks, 2), most));
-}
-
+/// Returns few blocks, which fill PCIe, and fewer of staged_two_shot if each talks to several
+/// ranks: two chunks of a share for each, or one if there are hardly any.
 int blocks_through_host(AllReduceMethod method, std::int64_t bytes, int ranks) {
   constexpr std::int64_t kMost = 32;
+  constexpr std::int64_t kHardlyAny = 6;
   const int part = traits_of(method).host_block_bytes;
-  if (part == 0) return staging_blocks(bytes, ranks);
-  return static_cast<int>(std::min(divide_up(bytes, part), kMost));
+  if (part > 0) return static_cast<int>(std::min(divide_up(bytes, part), kMost));
+  const std::int64_t chunk = 16 * kAllReduceThreads * vectors_in_flight(ranks);
+  const std::int64_t chunks = divide_up(divide_up(bytes, ranks), chunk);
+  const std::int64_t most = ranks == 2 && bytes > 16 * kMebibyte ? kMost : kMost / 2;
+  return static_cast<int>(std::min(chunks <= kHardlyAny ? chunks : divide_up(chunks, 2), most));
 }
 
 }  // namespace
@@ -81,10 +77,7 @@ int all_reduce_blocks(AllReduceMethod method, std::int64_t bytes, int ranks, int
 
 AllReduceChoice choose_all_reduce(std::int64_t bytes, ElementType type, int ranks,
                                   int multiprocessors, AllReducePath path) {
-  const AllReduceMethod method =
-      path == AllReducePath::host_memory   ? fastest_through_host(bytes, ranks)
-      : path == AllReducePath::p2p_atomics ? fastest_by_p2p(bytes, type)
-                                           : fastest_without_signals(bytes);
+  const AllReduceMethod method = fastest(bytes, type, ranks, path);
   return {method, all_reduce_blocks(method, bytes, ranks, multiprocessors, path)};
 }
 

@@ -35,16 +35,6 @@ __device__ void send(const ExchangeSide& side, std::uint32_t round) {
   if (threadIdx.x == 0) store_release(flag_of(side.peer_inbox), round);
 }
 
-/// Returns whether the other side's flag of the round has come. All threads must call it.
-__device__ bool receive(const ExchangeSide& side, std::uint32_t round, const TimeLimit& limit) {
-  int arrived = 0;
-  if (threadIdx.x == 0) {
-    wait_for_count(flag_of(side.inbox), round, limit);
-    arrived = static_cast<std::int32_t>(load_acquire(flag_of(side.inbox)) - round) >= 0 ? 1 : 0;
-  }
-  return __syncthreads_or(arrived) != 0;
-}
-
 /// Counts wrong words past the first-level cache: a volatile load asks memory each time.
 __device__ std::uint64_t wrong_words(const ExchangeSide& side, std::uint32_t round) {
   const volatile std::uint32_t* const data = data_of(side.inbox, round, side.words);
@@ -67,7 +57,12 @@ __global__ void __launch_bounds__(kThreads)
   std::uint32_t done = 0;
   for (std::uint32_t round = 1; round <= rounds; ++round) {
     send(side, round);
-    if (!receive(side, round, limit)) break;
+    int arrived = 0;
+    if (threadIdx.x == 0) {
+      wait_for_count(flag_of(side.inbox), round, limit);
+      arrived = static_cast<std::int32_t>(load_acquire(flag_of(side.inbox)) - round) >= 0 ? 1 : 0;
+    }
+    if (__syncthreads_or(arrived) == 0) break;
     wrong += wrong_words(side, round);
     done = round;
     __syncthreads();  // everybody has looked before thread 0 signals the next round

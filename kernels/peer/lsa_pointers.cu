@@ -11,15 +11,6 @@ __global__ void lsa_pointers_kernel(ncclWindow_t window, void** pointers) {
   pointers[rank] = ncclGetLsaPointer(window, 0, rank);
 }
 
-/// Asks for nothing: no multicast, no barriers.
-ncclDevCommRequirements no_requirements() {
-#ifdef NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER
-  return NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER;  // from 2.29 on
-#else
-  return {};
-#endif
-}
-
 }  // namespace
 
 int device_api_version() { return NCCL_VERSION_CODE; }
@@ -29,7 +20,11 @@ int find_lsa_team(ncclComm* communicator, void* dev_comm_create, void* dev_comm_
   const auto create = reinterpret_cast<decltype(&ncclDevCommCreate)>(dev_comm_create);
   const auto destroy = reinterpret_cast<decltype(&ncclDevCommDestroy)>(dev_comm_destroy);
   if (create == nullptr || destroy == nullptr) return ncclInvalidUsage;
-  const ncclDevCommRequirements requirements = no_requirements();
+#ifdef NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER  // from 2.29 on
+  const ncclDevCommRequirements requirements = NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER;
+#else
+  const ncclDevCommRequirements requirements{};
+#endif
   ncclDevComm device_communicator{};
   const ncclResult_t status = create(communicator, &requirements, &device_communicator);
   if (status != ncclSuccess) return status;
