@@ -102,7 +102,6 @@ unsigned threads_for(const AllReduceTraits& method, std::int64_t items, int rank
 }  // namespace
 
 std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int ranks) {
-  constexpr std::int64_t kPlaceBytes = 16;  // a packet's, or an item's
   const AllReduceTraits& traits = traits_of(method);
   const std::int64_t items = divide_up(bytes, traits.item_bytes);
   const std::int64_t share = whole_lines(divide_up(items, ranks));

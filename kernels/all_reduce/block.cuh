@@ -38,6 +38,8 @@ struct alignas(kLineBytes) Control {
 
 /// Bytes before the buffers in a rank's scratch.
 inline constexpr std::int64_t kControlBytes = sizeof(Control);
+/// Bytes of a place in a buffer: a vector's, or a packet's.
+inline constexpr std::int64_t kPlaceBytes = 16;
 
 inline constexpr int kBufferSets = kMutant == Mutant::one_buffer_set ? 1 : 2;
 
@@ -65,28 +67,30 @@ __device__ inline Control* control_of(const PeerSteps::Region& region) {
 /// What this rank knows of one block, from operation to operation. There are two sets of buffers in
 /// turn: whoever sends in operation k+2 has seen everybody's data of k+1, whose senders were then
 /// done with k.
-class BlockSignals {
+template <int kRanks>
+class Block {
  public:
-  /// Reads the block's state. `arguments` must outlive it.
-  __device__ explicit BlockSignals(const AllReduceArguments& arguments)
+  /// Reads the block's state. `arguments` must outlive it. A set of buffers has so many `places` of
+  /// 16 bytes for all senders together.
+  __device__ Block(const AllReduceArguments& arguments, std::int64_t places)
       : peers_(arguments.peers),
         own_(*control_of(arguments.peers.by_step[0])),
         bound_(arguments.bound),
         operations_(own_.operations[blockIdx.x]),
-        counted_{own_.counted[blockIdx.x][kSent], own_.counted[blockIdx.x][kFinished]} {}
+        counted_{own_.counted[blockIdx.x][kSent], own_.counted[blockIdx.x][kFinished]},
+        buffers_(kControlBytes + (operations_ % kBufferSets == 0 ? 0 : places * kPlaceBytes)) {}
 
-  /// Returns where the set in use begins in scratch, with `places` of 16 bytes for all senders
-  /// together.
-  __device__ std::int64_t buffers(std::int64_t places) const {
-    constexpr std::int64_t kPlaceBytes = 16;
-    return kControlBytes + (operations_ % kBufferSets == 0 ? 0 : places * kPlaceBytes);
+  /// Returns where the set in use begins in the scratch of the rank that comes so many steps after
+  /// this one.
+  template <typename Place = uint4>
+  __device__ Place* buffers(int step) const {
+    return at<Place>(peers_.by_step[step].scratch, buffers_);
   }
   /// Returns the flag, never 0, which is what fresh buffers hold.
   __device__ std::uint32_t flag() const { return operations_ + 1; }
 
   /// Signals to every other rank's counterpart that what the block has written so far is there, for
   /// whoever waits until it has counted one more. All threads must call it; only some are held up.
-  template <int kRanks>
   __device__ void signal(Stage stage) {
     ++counted_[stage];
     __syncthreads();
@@ -95,7 +99,6 @@ class BlockSignals {
   }
 
   /// Waits until every other rank's counterpart has signalled `behind` less than this one has.
-  template <int kRanks>
   __device__ void wait(Stage stage, std::uint32_t behind) {
     const int peer = static_cast<int>(threadIdx.x);
     if (peer < kRanks && peer != peers_.rank) wait_for_peer(stage, peer, behind);
@@ -141,6 +144,7 @@ class BlockSignals {
   const WaitBound& bound_;
   std::uint32_t operations_;
   std::uint32_t counted_[kStages];
+  std::int64_t buffers_;
 };
 
 /// The data as a share for each rank: of `pitch` vectors of 16 bytes, or what is left. The pitch,

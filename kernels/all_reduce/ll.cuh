@@ -35,9 +35,8 @@ __device__ void ll(const AllReduceArguments& arguments) {
   const std::uint32_t first = blockIdx.x * blockDim.x + threadIdx.x;
   const std::uint32_t stride = gridDim.x * blockDim.x;
   const uint2 first_item = first < items ? input[first] : uint2{};
-  BlockSignals signals(arguments);
   const std::uint32_t layout = arguments.layout;
-  const std::int64_t buffers = signals.buffers(std::int64_t{layout} * kRanks);
+  Block<kRanks> block(arguments, std::int64_t{layout} * kRanks);
   // Where a sender's packets begin: a product of 32 bits, which takes one instruction.
   const auto row_of = [&](int sender) {
     return std::uint64_t{layout} * static_cast<std::uint32_t>(sender);
@@ -46,12 +45,11 @@ __device__ void ll(const AllReduceArguments& arguments) {
     const uint2 own = i == first ? first_item : input[i];
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
-      LLPacket* to = at<LLPacket>(peers.by_step[step].scratch, buffers) + row_of(rank);
-      store_packet(to + i, own, signals.flag());
+      store_packet(block.template buffers<LLPacket>(step) + row_of(rank) + i, own, block.flag());
     }
   }
-  signals.commit();
-  const LLPacket* received = at<LLPacket>(peers.by_step[0].scratch, buffers);
+  block.commit();
+  const LLPacket* received = block.template buffers<LLPacket>(0);
   for (std::uint32_t i = first; i < items; i += stride) {
     const uint2 own = i == first ? first_item : input[i];
     Sums<T, 2> sums;
@@ -61,7 +59,7 @@ __device__ void ll(const AllReduceArguments& arguments) {
     };
     const auto data_of = [&](int peer) {
       return wait_for_packet(received + row_of(peer) + i, arguments.bound,
-                             Awaited{WaitPhase::packet, peer, signals.flag()});
+                             Awaited{WaitPhase::packet, peer, block.flag()});
     };
     add_in_order<kRanks>(rank, own, data_of, add);
     output[i] = make_uint2(sums.rounded(0), sums.rounded(1));

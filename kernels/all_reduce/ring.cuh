@@ -20,8 +20,7 @@ class Ring {
       : peers_(arguments.peers),
         input_(static_cast<const uint4*>(arguments.input)),
         shares_(arguments),
-        signals_(arguments),
-        buffers_(signals_.buffers(kRanks * shares_.pitch())) {}
+        block_(arguments, kRanks * shares_.pitch()) {}
 
   /// Keeps two parts of the data under way in turn, so that a block need not wait for what was only
   /// just sent. Parts are large, as a flag holds a block up, and alike.
@@ -42,7 +41,7 @@ class Ring {
       }
     }
     wait(0);
-    signals_.commit();
+    block_.commit();
   }
 
  private:
@@ -57,9 +56,9 @@ class Ring {
     const PeerSteps::Region& next = peers_.by_step[1];
     const std::int64_t place = shares_.first_of(share);
     const uint4* input = input_ + place;
-    const uint4* received = at<uint4>(own.scratch, buffers_) + place;
+    const uint4* received = block_.buffers(0) + place;
     uint4* output = static_cast<uint4*>(own.output) + place;
-    uint4* to_scratch = at<uint4>(next.scratch, buffers_) + place;
+    uint4* to_scratch = block_.buffers(1) + place;
     uint4* to_output = static_cast<uint4*>(next.output) + place;
     if (step > 0) wait(behind);
     const std::uint32_t count = shares_.count_of(share);
@@ -76,12 +75,12 @@ class Ring {
     } else {
       copy(output, to_output, first, end, count);
     }
-    signals_.signal_one(1, kSent);
+    block_.signal_one(1, kSent);
   }
 
   /// Waits until the previous rank has done all steps but `behind` that this one has.
   __device__ void wait(std::uint32_t behind) {
-    signals_.wait_for_one(kSent, (peers_.rank + kRanks - 1) % kRanks, behind);
+    block_.wait_for_one(kSent, (peers_.rank + kRanks - 1) % kRanks, behind);
   }
 
   static __device__ void copy(const uint4* from, uint4* to, std::uint32_t first, std::uint32_t end,
@@ -115,8 +114,7 @@ class Ring {
   const PeerSteps& peers_;
   const uint4* input_;
   Shares<kRanks> shares_;
-  BlockSignals signals_;
-  std::int64_t buffers_;
+  Block<kRanks> block_;
 };
 
 }  // namespace linkgain::kernels

@@ -21,8 +21,7 @@ class TwoShot {
       : peers_(arguments.peers),
         input_(static_cast<const uint4*>(arguments.input)),
         shares_(arguments),
-        signals_(arguments),
-        buffers_(signals_.buffers((kStaged ? kRanks + 1 : kRanks) * shares_.pitch())) {}
+        block_(arguments, (kStaged ? kRanks + 1 : kRanks) * shares_.pitch()) {}
 
   /// Works on every gridDim.x-th chunk, and sends the next one before it waits for the others' last
   /// one. Where it stores sums, its counterpart has sent data of this operation, so that everything
@@ -37,7 +36,7 @@ class TwoShot {
       if (next < chunks) scatter(next);
       reduce_and_broadcast(chunk, next < chunks ? 1 : 0);
       if constexpr (kStaged) {
-        signals_.template signal<kRanks>(kFinished);
+        block_.signal(kFinished);
         if (last < chunks) gather(last, 1);
         last = chunk;
       }
@@ -45,10 +44,10 @@ class TwoShot {
     if constexpr (kStaged) {
       if (last < chunks) gather(last, 0);
     } else {
-      signals_.template signal<kRanks>(kFinished);
-      signals_.template wait<kRanks>(kFinished, 0);
+      block_.signal(kFinished);
+      block_.wait(kFinished, 0);
     }
-    signals_.commit();
+    block_.commit();
   }
 
  private:
@@ -58,29 +57,25 @@ class TwoShot {
 
   /// Sends a chunk of every other rank's share to it.
   __device__ void scatter(std::uint32_t chunk) {
-    if constexpr (kMutant == Mutant::flag_before_data) {
-      signals_.template signal<kRanks>(kSent);
-    }
+    if constexpr (kMutant == Mutant::flag_before_data) block_.signal(kSent);
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
       const int peer = (peers_.rank + step) % kRanks;
-      uint4* to = scratch_of(step) + shares_.first_of(peers_.rank);
+      uint4* to = block_.buffers(step) + shares_.first_of(peers_.rank);
       copy_chunk<kVectors>(input_ + shares_.first_of(peer), to, chunk, shares_.count_of(peer));
     }
-    if constexpr (kMutant != Mutant::flag_before_data) {
-      signals_.template signal<kRanks>(kSent);
-    }
+    if constexpr (kMutant != Mutant::flag_before_data) block_.signal(kSent);
   }
 
   /// Waits for a chunk of this rank's share, adds it up, and stores it into every rank's output or,
   /// staged, into its own, and once into its scratch for all others. `sent` more chunks were sent
   /// since.
   __device__ void reduce_and_broadcast(std::uint32_t chunk, std::uint32_t sent) {
-    signals_.template wait<kRanks>(kSent, sent);
+    block_.wait(kSent, sent);
     const int rank = peers_.rank;
     const std::uint32_t count = shares_.count_of(rank);
     const uint4* own = input_ + shares_.first_of(rank);
-    const uint4* received = scratch_of(0);
+    const uint4* received = block_.buffers(0);
     const std::int64_t pitch = shares_.pitch();
     uint4 data[kVectors][kRanks];
     for_vectors<kVectors>(chunk, count, [&](int v, std::uint32_t i) {
@@ -103,37 +98,31 @@ class TwoShot {
     if constexpr (kStaged) store(staged_sums(0));
 #pragma unroll
     for (int step = 0; step < (kStaged ? 1 : kRanks); ++step) {
-      store(output_of(step) + shares_.first_of(rank));
+      store(static_cast<uint4*>(peers_.by_step[step].output) + shares_.first_of(rank));
     }
   }
 
   /// Waits for the others' sums of a chunk and takes them out of their scratch.
   __device__ void gather(std::uint32_t chunk, std::uint32_t behind) {
-    signals_.template wait<kRanks>(kFinished, behind);
+    block_.wait(kFinished, behind);
 #pragma unroll
     for (int step = 1; step < kRanks; ++step) {
       const int peer = (peers_.rank + step) % kRanks;
-      copy_chunk<kVectors>(staged_sums(step), output_of(0) + shares_.first_of(peer), chunk,
-                           shares_.count_of(peer));
+      copy_chunk<kVectors>(staged_sums(step),
+                           static_cast<uint4*>(peers_.by_step[0].output) + shares_.first_of(peer),
+                           chunk, shares_.count_of(peer));
     }
   }
 
-  // For the rank that comes so many steps after this one:
-  __device__ uint4* output_of(int step) const {
-    return static_cast<uint4*>(peers_.by_step[step].output);
-  }
-  __device__ uint4* scratch_of(int step) const {
-    return at<uint4>(peers_.by_step[step].scratch, buffers_);
-  }
+  /// Returns the sums in the scratch of the rank that comes so many steps after this one.
   __device__ uint4* staged_sums(int step) const {
-    return scratch_of(step) + kRanks * shares_.pitch();
+    return block_.buffers(step) + kRanks * shares_.pitch();
   }
 
   const PeerSteps& peers_;
   const uint4* input_;
   Shares<kRanks> shares_;
-  BlockSignals signals_;
-  std::int64_t buffers_;
+  Block<kRanks> block_;
 };
 
 }  // namespace linkgain::kernels
