@@ -103,16 +103,13 @@ unsigned threads_for(const AllReduceTraits& method, std::int64_t items, int rank
 
 std::int64_t all_reduce_scratch(AllReduceMethod method, std::int64_t bytes, int ranks) {
   const AllReduceTraits& traits = traits_of(method);
-  const std::int64_t items = divide_up(bytes, traits.item_bytes);
-  const std::int64_t share = whole_lines(divide_up(items, ranks));
-  if (traits.has(kSentinels)) {
-    const std::int64_t places = ranks == 2 ? whole_lines(items) : 2 * ranks * share;
-    return kControlBytes + kSentinelSets * places * kPlaceBytes;
-  }
-  const std::int64_t places = traits.has(kDataByShares)
-                                  ? (ranks + (traits.has(kKeepsOwnShare) ? 1 : 0)) * share
-                                  : ranks * whole_lines(items);
-  return kControlBytes + kBufferSets * places * kPlaceBytes;
+  const bool sentinels = traits.has(kSentinels);
+  const bool by_shares = sentinels ? ranks > 2 : traits.has(kDataByShares);
+  const std::int64_t items = divide_up(divide_up(bytes, traits.item_bytes), by_shares ? ranks : 1);
+  const int senders = ranks + (traits.has(kKeepsOwnShare) ? 1 : 0);
+  const int slots = !sentinels ? senders : by_shares ? 2 * ranks : 1;
+  const std::int64_t sets = sentinels ? kSentinelSets : kBufferSets;
+  return kControlBytes + sets * slots * whole_lines(items) * kPlaceBytes;
 }
 
 std::string_view all_reduce_mutant() {
