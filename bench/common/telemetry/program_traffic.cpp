@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "linkgain/base/first_of_each.hpp"
@@ -35,6 +36,23 @@ std::vector<std::string> names_of(const Pairs& pairs) {
     names.push_back(fmt::format("{}{}{}", from, both_ways ? "-" : "->", to));
   }
   return names;
+}
+
+/// Reads what the meanings of the table of engines' lines say (bench/coordinator/patterns).
+EngineChoice choice_of(std::string_view said) {
+  if (said.find("all-reduce through host memory") != said.npos) return EngineChoice::host_memory;
+  constexpr std::string_view kBy = "all-reduce by ";
+  const std::size_t begin = said.find(kBy);
+  if (begin != std::string_view::npos) {
+    const std::string_view by = said.substr(begin + kBy.size());
+    if (by.starts_with("copies")) return EngineChoice::copies;
+    const auto is_nccl = [](const std::string& each) { return each.find("NCCL") != each.npos; };
+    return std::ranges::all_of(split(by.substr(0, by.find(" because")), ','), is_nccl)
+               ? EngineChoice::nccl
+               : EngineChoice::own_kernels;
+  }
+  if (said.find("no all-reduce kernel of its own") != said.npos) return EngineChoice::nccl;
+  return said.find("without NCCL") == said.npos ? EngineChoice::unsaid : EngineChoice::no_nccl;
 }
 
 bool counts(const ProgramRun& run, const std::string& variant) {
@@ -133,6 +151,14 @@ std::set<std::string> engines_of(std::span<const RunEvidence> runs) {
   return said;
 }
 
+EngineChoice engine_choice(std::span<const RunEvidence> runs) {
+  EngineChoice choice = EngineChoice::none;
+  for (const std::string& said : engines_of(runs)) choice = std::max(choice, choice_of(said));
+  return choice;
+}
+
+bool bypasses_nccl(EngineChoice choice) { return choice >= EngineChoice::no_nccl; }
+
 std::set<std::string> algorithms_of(std::span<const RunEvidence> runs) {
   std::set<std::string> said;
   for (const RunEvidence& run : runs) said.insert(run.algorithms.begin(), run.algorithms.end());
@@ -150,7 +176,7 @@ std::string readable_connections(const std::vector<NcclConnection>& connections)
   std::vector<std::string> texts;
   for (const std::string& kind : lines_of(connections).kinds) {
     const std::vector<std::string> names = names_of(pairs.at(kind));
-    const bool alone = pairs.size() == 1 || names.empty();
+    const bool alone = names.empty() || (pairs.size() == 1 && names.size() == 1);
     texts.push_back(alone ? kind : fmt::format("{} ({})", kind, first_named(names, kMostPairs)));
   }
   return first_named(texts, kMostKinds);

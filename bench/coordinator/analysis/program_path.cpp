@@ -3,31 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <string_view>
 
-#include "linkgain/base/text.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
-#include "linkgain/telemetry/program_traffic.hpp"
 
 namespace linkgain {
 namespace {
-
-/// Reads what the meanings of the table of engines' lines say (bench/coordinator/patterns).
-EngineChoice choice_of(std::string_view said) {
-  if (said.find("all-reduce through host memory") != said.npos) return EngineChoice::host_memory;
-  constexpr std::string_view kBy = "all-reduce by ";
-  const std::size_t begin = said.find(kBy);
-  if (begin != std::string_view::npos) {
-    const std::string_view by = said.substr(begin + kBy.size());
-    if (by.starts_with("copies")) return EngineChoice::copies;
-    const auto is_nccl = [](const std::string& each) { return each.find("NCCL") != each.npos; };
-    return std::ranges::all_of(split(by.substr(0, by.find(" because")), ','), is_nccl)
-               ? EngineChoice::nccl
-               : EngineChoice::own_kernels;
-  }
-  if (said.find("no all-reduce kernel of its own") != said.npos) return EngineChoice::nccl;
-  return said.find("without NCCL") == said.npos ? EngineChoice::unsaid : EngineChoice::no_nccl;
-}
 
 /// Judges one of the runs; all together say which GPUs are used, and whether it was all.
 NvlinkUse nvlink_use(std::span<const RunEvidence> runs, const RunEvidence& run,
@@ -49,6 +29,23 @@ NvlinkUse nvlink_use(std::span<const RunEvidence> runs, const RunEvidence& run,
   return bytes == 0.0 || most > floor ? NvlinkUse::none : NvlinkUse::little;
 }
 
+/// Returns the links of the pairs that NCCL joined by P2P; none where its log numbers no pair, or
+/// one that is not of these GPUs, as older versions do that number ranks.
+std::vector<PairLink> links_of_p2p(const Machine& machine, const std::vector<GpuEvidence>& gpus,
+                                   const std::vector<NcclConnection>& connections) {
+  const auto is_used = [&](int gpu) {
+    return std::ranges::count(gpus, gpu, &GpuEvidence::gpu) > 0;
+  };
+  std::vector<PairLink> links;
+  for (const NcclConnection& each : connections) {
+    if (!is_by_p2p(each) || !each.from || !each.to) continue;
+    const PairLink* const link = find_link(machine, *each.from, *each.to);
+    if (link == nullptr || !is_used(link->from) || !is_used(link->to)) return {};
+    links.push_back(*link);
+  }
+  return links;
+}
+
 /// Joins the paths of runs; `has_idle`: NVLink stood still in one.
 Path path_of_all(const std::vector<Path>& runs, bool has_idle) {
   const auto count = [&](Path path) { return std::ranges::count(runs, path); };
@@ -59,14 +56,6 @@ Path path_of_all(const std::vector<Path>& runs, bool has_idle) {
 }
 
 }  // namespace
-
-EngineChoice engine_choice(std::span<const RunEvidence> runs) {
-  EngineChoice choice = EngineChoice::none;
-  for (const std::string& said : engines_of(runs)) choice = std::max(choice, choice_of(said));
-  return choice;
-}
-
-bool bypasses_nccl(EngineChoice choice) { return choice >= EngineChoice::no_nccl; }
 
 bool is_peer_access_refused(std::span<const RunEvidence> runs) {
   return !runs.empty() && std::ranges::all_of(runs, [](const RunEvidence& run) {
@@ -90,7 +79,7 @@ Path path_by(const PathClues& clues) {
   if (said == Path::mixed) said = Path::host_memory;  // and the network
   const bool has_own_kernels = clues.engine == EngineChoice::own_kernels;
   if (clues.nvlink == NvlinkUse::part || clues.nvlink == NvlinkUse::all) {
-    if (!is_without_p2p(said)) return Path::nvlink;
+    if (!is_without_p2p(said)) return clues.has_unlinked_p2p ? Path::mixed : Path::nvlink;
     return has_own_kernels && clues.nvlink == NvlinkUse::all ? Path::engine : Path::mixed;
   }
   if (names_p2p) {
@@ -111,13 +100,17 @@ Path path_of_program(std::span<const RunEvidence> runs, const Machine& machine, 
   const std::optional<bool> is_joined = same_for_used_pairs(machine, runs, joined_by_nvlink);
   const std::vector<NcclConnection> connections = connections_of(runs);
   PathClues clues{.engine = engine_choice(runs),
-                  .is_peer_access_refused = is_peer_access_refused(runs),
-                  .is_joined = is_joined};
+                  .is_peer_access_refused = is_peer_access_refused(runs)};
   std::vector<Path> paths;
   bool has_idle = false;
   for (const RunEvidence& run : runs) {
     clues.nvlink = nvlink_use(runs, run, is_joined, most);
     clues.connections = run.connections.empty() ? connections : run.connections;
+    const std::vector<PairLink> links =
+        links_of_p2p(machine, judged_gpus(runs, run), clues.connections);
+    clues.is_joined = links.empty() ? is_joined : same_for_all_pairs(links, joined_by_nvlink);
+    clues.has_unlinked_p2p = std::ranges::any_of(
+        links, [](const PairLink& link) { return joined_by_nvlink(link) == false; });
     has_idle = has_idle || clues.nvlink == NvlinkUse::none;
     paths.push_back(path_by(clues));
   }

@@ -26,7 +26,10 @@ struct EngineLine {
 /// device_communicators) and ggml/src/ggml-cuda (ggml-cuda.cu). llama.cpp's own kernels copy to
 /// pinned host memory and back (allreduce.cu). engine_choice() reads the meanings.
 constexpr std::array kLines{
+    EngineLine{"Initializing a", " with config", "vLLM:"},
     EngineLine{"Using [", "] all-reduce backends", "vLLM: all-reduce by "},
+    EngineLine{"Initialized FlashInfer Allreduce norm fusion workspace", "",
+               "vLLM: all-reduce by FlashInfer's kernels, fused with norms", false},
     EngineLine{"Custom allreduce is disabled because ", ". To silence",
                "vLLM or SGLang: no all-reduce kernel of its own, because "},
     EngineLine{"Custom allreduce is disabled due to ", ". ",
@@ -58,15 +61,16 @@ constexpr std::array kLines{
                "llama.cpp: all-reduce by copies, because GGML_CUDA_ALLREDUCE is "},
 };
 
-/// The lines in which vLLM and SGLang print their options, and what stands in them where some
-/// all-reduce of their own is on: --disable-custom-all-reduce leaves these alone.
-constexpr std::array<std::string_view, 2> kOptions{"server_args=", "Initializing a"};
+/// The line in which SGLang prints its options, and what stands in it where some all-reduce of its
+/// own is on: --disable-custom-all-reduce leaves these alone. vLLM's options do not name all of
+/// its.
+constexpr std::string_view kOptions = "server_args=";
 constexpr std::array<std::string_view, 4> kOthersOn{
     "enable_flashinfer_allreduce_fusion=True", "enforce_disable_flashinfer_allreduce_fusion=False",
     "enable_torch_symm_mem=True", "enable_mscclpp=True"};
 constexpr std::string_view kCustomOff = "disable_custom_all_reduce=True,";
 constexpr std::string_view kNoneByOptions =
-    "vLLM or SGLang: no all-reduce kernel of its own, as its options say";
+    "SGLang: no all-reduce kernel of its own, as its options say";
 
 /// Tells whether a word is what loggers put before a message: a level, a time, a line of a source,
 /// a rank with a colon.
@@ -136,8 +140,7 @@ void read_on(std::ifstream& file, std::vector<std::string>& all) {
 std::string engine_choice_in(std::string_view line) {
   const std::string plain = without_escapes(line);
   const std::string_view message = message_of(plain);
-  if (std::ranges::any_of(kOptions,
-                          [&](std::string_view each) { return message.starts_with(each); })) {
+  if (message.starts_with(kOptions)) {
     const bool has_none = message.find(kCustomOff) != message.npos && !has_any(message, kOthersOn);
     return has_none ? std::string(kNoneByOptions) : std::string();
   }

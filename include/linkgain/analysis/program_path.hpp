@@ -6,24 +6,10 @@
 
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/record/evidence.hpp"
+#include "linkgain/telemetry/program_traffic.hpp"
 
 /// Which path a program's data took, by the runs of one variant that count.
 namespace linkgain {
-
-/// What engines say of who moves their data; where they say several things the last one counts.
-enum class EngineChoice {
-  none,         ///< no engine spoke
-  unsaid,       ///< one did, and not of what it has beside NCCL
-  nccl,         ///< NCCL alone
-  no_nccl,      ///< it has no NCCL
-  host_memory,  ///< all-reduce kernels of its own that go through host memory
-  own_kernels,  ///< all-reduce kernels of its own, of which NCCL's log knows nothing
-  copies,       ///< copies of its own
-};
-EngineChoice engine_choice(std::span<const RunEvidence> runs);
-
-/// Tells whether what moves the data is none of NCCL's, so that no variable of NCCL's reaches it.
-bool bypasses_nccl(EngineChoice choice);
 
 /// Tells whether the library of no-p2p refused peer access in each run. That NVLink multicast was
 /// denied is not enough: a program asks for it that copies otherwise.
@@ -47,7 +33,10 @@ struct PathClues {
   std::vector<NcclConnection> connections{};
   EngineChoice engine = EngineChoice::none;
   bool is_peer_access_refused = false;
-  std::optional<bool> is_joined{};  ///< by NVLink: all its GPUs, or none; absent: not known
+  /// By NVLink: all pairs that NCCL joined by P2P, or none of them; where its log numbers none, all
+  /// pairs of its GPUs. Absent: not known.
+  std::optional<bool> is_joined{};
+  bool has_unlinked_p2p = false;  ///< NCCL joined a pair by P2P that has no NVLink
 };
 
 /// Decides by the first row that fits of the table in docs/exec.md (how the path is verified).

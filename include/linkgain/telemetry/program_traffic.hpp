@@ -50,11 +50,26 @@ std::vector<NcclConnection> connections_of(std::span<const RunEvidence> runs);
 /// Lists what engines said of their all-reduce in any of the runs, each once.
 std::set<std::string> engines_of(std::span<const RunEvidence> runs);
 
+/// What engines say of who moves their data; where they say several things the last one counts.
+enum class EngineChoice {
+  none,         ///< no engine spoke
+  unsaid,       ///< one did, and not of what it has beside NCCL
+  nccl,         ///< NCCL alone
+  no_nccl,      ///< it has no NCCL
+  host_memory,  ///< all-reduce kernels of its own that go through host memory
+  own_kernels,  ///< all-reduce kernels of its own, of which NCCL's log knows nothing
+  copies,       ///< copies of its own
+};
+EngineChoice engine_choice(std::span<const RunEvidence> runs);
+
+/// Tells whether what moves the data is none of NCCL's, so that no variable of NCCL's reaches it.
+bool bypasses_nccl(EngineChoice choice);
+
 /// Lists what NCCL's log said of algorithms in any of the runs, each once.
 std::set<std::string> algorithms_of(std::span<const RunEvidence> runs);
 
-/// Says "P2P/CUMEM"; of several transports between which GPUs, "P2P/CUMEM (0-1), SHM/direct/direct
-/// (1-2, 2->3)"; of very many how many more there are.
+/// Says "P2P/CUMEM"; of several transports or pairs between which GPUs, "P2P/CUMEM (0-1),
+/// SHM/direct/direct (1-2, 2->3)"; of very many how many more there are.
 std::string readable_connections(const std::vector<NcclConnection>& connections);
 
 /// Tells whether runs `with` P2P moved data over NVLink and none of those `without` did, by its

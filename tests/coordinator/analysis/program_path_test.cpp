@@ -203,6 +203,32 @@ TEST(ProgramPath, IsThatOfEachRun) {
   EXPECT_EQ(path_of_runs({}), Path::unknown);
 }
 
+/// Gives the path of four GPUs with bridges 0-1 and 2-3 between whose pairs NCCL's log names P2P.
+Path path_of_bridges(const std::vector<std::pair<int, int>>& pairs,
+                     std::optional<std::int64_t> bytes) {
+  RunEvidence run = evidence_of(bytes);
+  const GpuEvidence any = run.gpus.front();
+  run.gpus.assign(4, any);
+  for (int gpu = 0; gpu < 4; ++gpu) run.gpus[static_cast<std::size_t>(gpu)].gpu = gpu;
+  for (const auto& [from, to] : pairs) run.connections.push_back({"P2P/CUMEM", from, to});
+  Machine machine;
+  for (int from = 0; from < 4; ++from) {
+    for (int to = from + 1; to < 4; ++to) {
+      machine.links.push_back({from, to, std::nullopt, from / 2 == to / 2});
+    }
+  }
+  return path_of_program({&run, 1}, machine, 4.0 * kGigabyte);
+}
+
+TEST(ProgramPath, IsThatOfThePairsThatNcclJoins) {
+  EXPECT_EQ(path_of_bridges({{0, 1}, {1, 2}, {2, 3}, {3, 0}}, kGigabyte), Path::mixed);
+  EXPECT_EQ(path_of_bridges({{0, 1}, {2, 3}}, kGigabyte), Path::nvlink);
+  EXPECT_EQ(path_of_bridges({{1, 2}}, 0), Path::pcie_p2p);
+  EXPECT_EQ(path_of_bridges({{0, 1}}, std::nullopt), Path::p2p);
+  EXPECT_EQ(path_of_bridges({{0, 1}, {1, 2}}, std::nullopt), Path::p2p) << "over both";
+  EXPECT_EQ(path_of_bridges({{4, 5}}, kGigabyte), Path::nvlink) << "ranks of elsewhere";
+}
+
 TEST(ProgramPath, IsNotToldByNextToNothingWhereNoVariantMovedMore) {
   const std::int64_t little = 250'000;
   EXPECT_EQ(path_of_runs({{little, "P2P/CUMEM"}}, 2.0 * little), Path::p2p);
