@@ -59,8 +59,9 @@ Path path_of_all(const std::vector<Path>& runs, bool has_idle) {
 
 bool is_peer_access_refused(std::span<const RunEvidence> runs) {
   return !runs.empty() && std::ranges::all_of(runs, [](const RunEvidence& run) {
-    return std::ranges::any_of(
-        run.refused, [](const std::string& name) { return name != "cuDeviceGetAttribute"; });
+    return std::ranges::any_of(run.refused, [](const std::string& name) {
+      return name != "cuDeviceGetAttribute" && name != "nvmlDeviceGetP2PStatus";
+    });
   });
 }
 

@@ -181,6 +181,14 @@ std::string advice_for_engine(const ArmEvidence& arm) {
                      let_nccl_sum);
 }
 
+/// Tells whether NCCL alone moves the data of an arm, and went without P2P because NVML's status
+/// was refused: it asks for nothing else then.
+bool is_nccl_refused(const ArmEvidence& arm) {
+  return is_without_p2p(arm.path) && std::ranges::all_of(arm.runs, [](const RunEvidence& run) {
+           return std::ranges::count(run.refused, "nvmlDeviceGetP2PStatus") > 0;
+         });
+}
+
 /// Judges whether what takes P2P from an arm reaches who moves its data. Bytes over NVLink would
 /// have told, and where another arm moved some they tell that it does.
 void judge_reach(const ArmEvidence& arm, const std::vector<ArmEvidence>& arms,
@@ -194,7 +202,7 @@ void judge_reach(const ArmEvidence& arm, const std::vector<ArmEvidence>& arms,
   }
   const std::string variable = arm.forbidding.substr(0, arm.forbidding.find('='));
   if (!reaches_nccl_alone(arm.forbidding)) {
-    if (is_peer_access_refused(arm.runs)) return;
+    if (is_peer_access_refused(arm.runs) || is_nccl_refused(arm)) return;
     const std::string unread = first_reason(arm, &RunEvidence::refused_reason);
     const std::string what =
         unread.empty()

@@ -252,16 +252,16 @@ TEST(ProgramPath, NeedsTheCountersOfEveryGpu) {
   EXPECT_EQ(path_of_program({&run, 1}, machine), Path::unknown);
 }
 
-TEST(ProgramPath, PeerAccessIsRefusedWhereEachRunSaysSoOfMoreThanMulticast) {
+TEST(ProgramPath, PeerAccessIsRefusedWhereEachRunSaysSoOfMoreThanMulticastAndNvmlsStatus) {
   RunEvidence refused;
-  refused.refused = {"cuDeviceGetAttribute", "nvmlDeviceGetP2PStatus"};
-  RunEvidence multicast;
-  multicast.refused = {"cuDeviceGetAttribute"};
+  refused.refused = {"cuDeviceCanAccessPeer", "cuDeviceGetAttribute", "nvmlDeviceGetP2PStatus"};
+  RunEvidence asked;
+  asked.refused = {"cuDeviceGetAttribute", "nvmlDeviceGetP2PStatus"};
   const auto is_refused = [](const std::vector<RunEvidence>& runs) {
     return is_peer_access_refused(runs);
   };
   EXPECT_TRUE(is_refused({refused, refused}));
-  EXPECT_FALSE(is_refused({refused, multicast}));
+  EXPECT_FALSE(is_refused({refused, asked}));
   EXPECT_FALSE(is_refused({refused, {}}));
   EXPECT_FALSE(is_refused({}));
 }

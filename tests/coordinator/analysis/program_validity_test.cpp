@@ -234,6 +234,19 @@ TEST(ProgramValidity, ASwitchThatDoesNotReachWhatMovesTheDataIsNamed) {
   EXPECT_THAT(codes_of({p2p, host}), IsEmpty());
 }
 
+TEST(ProgramValidity, ThatNvmlsStatusWasRefusedIsEnoughForNcclAlone) {
+  ArmEvidence p2p = logged("p2p", "P2P/CUMEM", false);
+  ArmEvidence off = logged("off", "SHM/direct/direct", false);
+  off.forbidding = "LD_PRELOAD=liblinkgain_no_p2p.so";
+  off.runs[0].refused = {"nvmlDeviceGetP2PStatus"};
+  off.path = path_of_program(off.runs, {});
+  EXPECT_THAT(codes_of({p2p, off}), IsEmpty()) << "NCCL asks no further";
+  off.runs[0].connections.clear();
+  off.path = path_of_program(off.runs, {});
+  EXPECT_THAT(codes_of({p2p, off}), testing::Contains("exec-no-change"))
+      << "something else moves data";
+}
+
 TEST(ProgramValidity, BytesThatObeyNoVariableAreNamedByTheirShare) {
   ArmEvidence host = arm_of("host", {kGigabyte});
   host.runs.front().connections = {{"SHM/direct/direct", 0, 1}};
