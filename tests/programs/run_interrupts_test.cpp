@@ -102,9 +102,24 @@ TEST_P(RunInterrupt, AnInterruptWhileTheJobsStartLeavesNothing) {
   ASSERT_TRUE(comes_true([&] { return !launchers_of(program).empty(); }, 30.0));
   program.signal(SIGINT);
   const double start = now();
-  with_status(128 + SIGINT, program.finish(20.0));
+  const Outcome outcome = with_status(128 + SIGINT, program.finish(20.0));
   EXPECT_LT(now() - start, 10.0 * slowdown());
   EXPECT_THAT(program.processes(), IsEmpty()) << "left behind";
+  EXPECT_THAT(outcome.error, HasSubstr("nothing was measured"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out" / "record.json"));
+}
+
+/// Starts two runs in the folder of a complete one, each of which measures nothing.
+TEST_P(RunInterrupt, ARunThatMeasuredNothingTakesNoRecordsPlace) {
+  with_status(0, run_program(request({"--only", "all_reduce", "--sizes", "8", "--launches", "1"})));
+  const std::string complete = read_text(folder_ / "out" / "record.json");
+  for (int i = 0; i < 2; ++i) {
+    Program program(request(long_run({})));
+    ASSERT_TRUE(comes_true([&] { return !launchers_of(program).empty(); }, 30.0));
+    program.signal(SIGINT);
+    with_status(128 + SIGINT, program.finish(20.0));
+  }
+  EXPECT_EQ(read_text(folder_ / "out" / "record.json.old"), complete);
 }
 
 TEST_P(RunInterrupt, JobsEndThemselvesWhenTheCoordinatorIsKilled) {

@@ -160,6 +160,14 @@ TEST(RunNeeds, MpirunOrSaysHowToGetIt) {
   EXPECT_THAT(entries(folder), IsEmpty());
 }
 
+TEST(RunNeeds, NoMpirunAroundIt) {
+  const ScratchFolder folder;
+  ProgramRequest request = run_request(folder, {"--sizes", "64"});
+  request.environment["OMPI_COMM_WORLD_SIZE"] = "2";
+  expect_clear(run_program(request, 30.0), 2, {"without mpirun", "--np"});
+  EXPECT_THAT(entries(folder), IsEmpty());
+}
+
 TEST(RunNeeds, OpenMpisMpirunOrSaysWhoseItIs) {
   const ScratchFolder folder;
   write_executable(folder / "mpirun",

@@ -194,7 +194,8 @@ constexpr WarningRow kRows[] = {
     {other_pcie, "other-pcie", Origin::comparison, Weight::notice, ExitCode::success,
      "traffic through the host uses it: check PCIe with linkgain doctor"},
     {other_clocks, "other-clocks", Origin::comparison, Weight::notice, ExitCode::success,
-     "look at clock limits and power limits with linkgain doctor"},
+     "look at the clocks that are set with `nvidia-smi -q -d CLOCK`, and at power limits with "
+     "linkgain doctor"},
     {other_driver, "other-driver", Origin::comparison, Weight::notice, ExitCode::success,
      "measure both sides with the same driver"},
     {other_nccl, "other-nccl", Origin::comparison, Weight::notice, ExitCode::success,

@@ -92,6 +92,8 @@ inline constexpr std::array kGpuLinks{
             [](const GpuInfo& gpu) { return gpu.nvlink_rate_gb_per_s; }},
     GpuLink{false, "power limit", [](double watts) { return fmt::format("{:.4g} W", watts); },
             [](const GpuInfo& gpu) { return gpu.power_limit_w; }},
+    GpuLink{false, "application clock", [](double mhz) { return fmt::format("{:.0f} MHz", mhz); },
+            [](const GpuInfo& gpu) { return std::optional<double>(gpu.application_clock_mhz); }},
 };
 
 /// Stands for a variable that is not set.

@@ -418,6 +418,10 @@ bool is_by_srun(const RunOptions& options) {
 void require_usable(const RunOptions& options) {
   const bool by_srun = is_by_srun(options);
   const bool locally = options.launcher == "local";
+  if (!by_srun && current_environment().contains("OMPI_COMM_WORLD_SIZE")) {
+    throw UsageError("linkgain run starts its ranks itself, and mpirun starts none below mpirun",
+                     "start it without mpirun, and say with --np how many ranks there are");
+  }
   if (locally && options.hostfile) {
     throw UsageError("--hostfile goes with mpirun, --launcher local starts ranks on this host",
                      "omit --launcher local");

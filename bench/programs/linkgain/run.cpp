@@ -335,6 +335,11 @@ void prepare_record(Record& record, const RunOptions& options, const Site& site,
   for (const Warning& warning : plan.warnings) add_once(record.warnings, warning);
 }
 
+bool has_samples(const Record& record) {
+  return std::ranges::any_of(record.cases,
+                             [](const CaseResult& each) { return !each.samples.empty(); });
+}
+
 /// Measures into the record and its journal. Returns 0, or the exit status of the signal that ended
 /// it.
 int measure(const RunOptions& options, const RunPlan& plan, const Site& site,
@@ -354,8 +359,11 @@ int measure(const RunOptions& options, const RunPlan& plan, const Site& site,
     const std::string on =
         options.tune ? ""
                      : ", and goes on by: linkgain run --resume " + shown_path(directory.path());
-    print_message(stderr, fmt::format("linkgain: {}; what was measured is kept{}\n",
-                                      interruption.what(), on));
+    print_message(stderr,
+                  fmt::format("linkgain: {}; {}{}\n", interruption.what(),
+                              has_samples(record) ? "what was measured is kept"
+                                                  : "nothing was measured, and no record is made",
+                              on));
   }
   return status;
 }
@@ -378,6 +386,8 @@ int carry_out(const RunOptions& given) {
   RunDirectory directory =
       named ? std::move(*named) : begin_in(new_run_folder(plan, site), RunDirectory::kJobs);
   const int status = measure(options, plan, site, directory, *watch, record);
+  // Its record would in time take the place of one that has results.
+  if (status != 0 && !has_samples(record)) return status;
   const bool is_watched = is_terminal(STDERR_FILENO) && ::isatty(STDOUT_FILENO) == 1;
   const std::size_t told = is_watched && !options.quiet ? record.warnings.size() : 0;
   judge(record, options.operations);

@@ -439,17 +439,22 @@ TEST_F(Fleet, TellsWhatMayMakeANodeSlow) {
     record.settings.variants = {Variant{"p2p", {}}, Variant{"host", {}}};
     const Environment usual{{"NCCL_DEBUG", "WARN"}, {"NCCL_DEBUG_FILE", "jobs/nccl-on-3.%h.log"}};
     record.settings.environment_in_force = {usual, usual};
-    for (RankInfo& rank : record.machine.ranks) rank.gpu->power_limit_w = 700.0;
+    for (RankInfo& rank : record.machine.ranks) {
+      rank.gpu->power_limit_w = 700.0;
+      rank.gpu->application_clock_mhz = 1980;
+    }
   }
   node(5).settings.environment_in_force[0]["NCCL_ALGO"] = "Tree";
   node(5).settings.environment_in_force[0]["NCCL_DEBUG_FILE"] = "jobs/nccl-on-4.%h.log";
   node(5).settings.environment_in_force[1].clear();
   for (const std::size_t rank : {1U, 3U}) node(5).machine.ranks[rank].gpu->power_limit_w = 350.0;
+  node(5).machine.ranks[2].gpu->application_clock_mhz = 1410;
   EXPECT_EQ(exit_code_of(judge()), ExitCode::success) << "none of it is a fault by itself";
   slow_down(node(5), 1.5, [](const Case&) { return true; });
   const FleetNode worst = judge().nodes.front();
   EXPECT_EQ(worst.state, NodeState::slow);
   EXPECT_THAT(worst.findings, AllOf(Contains(HasSubstr("GPU1, GPU3 power limit: 350 W")),
+                                    Contains(HasSubstr("GPU2 application clock: 1410 MHz")),
                                     Contains(HasSubstr("NCCL_ALGO: Tree with p2p")),
                                     Contains(HasSubstr("NCCL_DEBUG: WARN with p2p")),
                                     Not(Contains(HasSubstr("NCCL_DEBUG_FILE")))));
