@@ -25,7 +25,9 @@ constexpr const char* kAllowed =
     "ipc 0 0\n"
     "import 11 0 11\n"
     "import 20 0 20\n"
-    "pools 0 0\n"
+    "pool 11 0 1 0\n"
+    "pool 20 0 1 0\n"
+    "held 4\n"
     "copy 0\n"
     "nvml 0 0\n"
     "nvml 0 0\n";
@@ -43,7 +45,9 @@ constexpr const char* kRefused =
     "ipc 217 217\n"
     "import 11 801 0\n"
     "import 20 0 20\n"
-    "pools 801 801\n"
+    "pool 11 801 0 801\n"
+    "pool 20 0 1 0\n"
+    "held 2\n"
     "copy 0\n"
     "nvml 0 0\n"
     "nvml 0 5\n";
@@ -107,9 +111,16 @@ constexpr Way kWays[]{{true, "linked", "depth 2\n"},
                       {true, "v2", "depth 2\n"},
                       {false, "handle", "by the program 0 0\n"},
                       {false, "version"},
+                      {false, "reopened"},
                       {false, "dlsym-of-dlsym"},
+                      {false, "dlsym-of-dlsym-by-default"},
+                      {false, "dlsym-of-dlsym-by-next"},
                       {false, "dlsym-of-dlvsym"},
+                      {false, "dlsym-of-dlvsym-by-default"},
+                      {false, "dlsym-of-dlvsym-by-next"},
                       {false, "dlsym-of-dlvsym-of-dlsym"},
+                      {false, "dlsym-of-dlvsym-of-dlsym-by-default"},
+                      {false, "dlsym-of-dlvsym-of-dlsym-by-next"},
                       {false, "v1"},
                       {false, "v2"},
                       {false, "v1-of-v1"},
@@ -129,6 +140,13 @@ TEST_F(NoP2p, RefusesPeerAccessHoweverAProgramFindsTheDriversFunctions) {
     EXPECT_EQ(ask(way.is_linked, way.name, true), kRefused + also) << way.name;
     EXPECT_EQ(refused(), kFunctions) << way.name;
   }
+}
+
+TEST_F(NoP2p, StandsBeforeLibrariesThatStandBeforeTheSameFunctions) {
+  ProgramRequest made = request(false, {"dlsym-of-dlvsym"}, true);
+  made.environment["LD_PRELOAD"] = NO_P2P ":" DLVSYM_HOOK;
+  const Outcome outcome = run_program(made);
+  EXPECT_EQ(outcome.output, kRefused) << outcome.error;
 }
 
 TEST_F(NoP2p, NotesEachRefusalOnceOfAllThreadsAndProcesses) {

@@ -1,5 +1,6 @@
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -37,7 +38,7 @@ constexpr Address kRange = 1ULL << 30;
 constexpr Address kMapping = 2ULL << 20;
 constexpr Address kMappings[]{10, 10, 11, 20};
 
-int released = 0;
+std::atomic<int> held{0};
 
 Location location_of(Address number) {
   return number == 20 ? Location{2, 0} : Location{1, static_cast<int>(number) - 10};
@@ -71,10 +72,21 @@ int cuIpcOpenMemHandle_v2(Address*, IpcHandle, unsigned) { return 0; }
 /// Imports the number that `shared` is.
 int cuMemImportFromShareableHandle(Address* handle, void* shared, int) {
   *handle = reinterpret_cast<std::uintptr_t>(shared);
+  ++held;
   return 0;
 }
 
-int cuMemPoolImportFromShareableHandle(void**, void*, int, unsigned long long) { return 0; }
+int cuMemPoolImportFromShareableHandle(void** pool, void* shared, int, unsigned long long) {
+  *pool = shared;
+  ++held;
+  return 0;
+}
+
+int cuMemPoolDestroy(void*) {
+  --held;
+  return 0;
+}
+
 int cuMemPoolImportPointer(Address*, void*, void*) { return 0; }
 
 int cuMemRetainAllocationHandle(Address* handle, void* address) {
@@ -82,7 +94,9 @@ int cuMemRetainAllocationHandle(Address* handle, void* address) {
   if (*handle >= kRange && *handle < kRange + std::size(kMappings) * kMapping) {
     *handle = kMappings[(*handle - kRange) / kMapping];
   }
-  return *handle == 10 || *handle == 11 || *handle == 20 ? 0 : kInvalid;
+  if (*handle != 10 && *handle != 11 && *handle != 20) return kInvalid;
+  ++held;
+  return 0;
 }
 
 int cuMemGetAllocationPropertiesFromHandle(void* properties, Address handle) {
@@ -92,7 +106,7 @@ int cuMemGetAllocationPropertiesFromHandle(void* properties, Address handle) {
 }
 
 int cuMemRelease(Address) {
-  ++released;
+  --held;
   return 0;
 }
 
@@ -109,8 +123,8 @@ int nvmlDeviceGetP2PStatus(void*, void*, int, int* status) {
   return 0;
 }
 
-/// Says how many allocations were released.
-int double_released() { return released; }
+/// Says how many allocations and imports are not released.
+int double_held() { return held; }
 
 /// Counts the libraries from this one on that have the function, which each finds as
 /// dlsym(RTLD_NEXT) means it.
@@ -136,7 +150,7 @@ int cuGetProcAddress_v2(const char* name, void** found, int version, std::uint64
       {"cuMemPoolImportFromShareableHandle", at(cuMemPoolImportFromShareableHandle)},
       {"cuMemPoolImportPointer", at(cuMemPoolImportPointer)},
       {"cuMemcpyPeer", at(cuMemcpyPeer)},
-      {"double_released", at(double_released)},
+      {"double_held", at(double_held)},
       {"cuGetProcAddress", version < 12000 ? at(cuGetProcAddress) : at(cuGetProcAddress_v2)},
       {"cuGetProcAddress_v2", at(cuGetProcAddress_v2)}};
   const auto row = functions.find(name);

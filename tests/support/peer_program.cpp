@@ -1,4 +1,5 @@
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,9 +12,9 @@
 
 /// A program that asks the driver for peer access by all functions that give it, which it finds in
 /// the way that its first argument names: linked, handle, version, default, next, v1, v2, v1-of-v1,
-/// v2-of-v2, or by a dlsym() that it finds: dlsym-of-dlsym, dlsym-of-dlvsym,
-/// dlsym-of-dlvsym-of-dlsym. It prints what each call gave, or with "threads" behind that calls
-/// from several and after fork() and prints nothing.
+/// v2-of-v2, reopened, or by a dlsym() that it finds: dlsym-of-dlsym, dlsym-of-dlvsym,
+/// dlsym-of-dlvsym-of-dlsym, each also with -by-default or -by-next behind it. It prints what each
+/// call gave, or with "threads" behind that calls from several and after fork() and prints nothing.
 namespace {
 
 struct Location {
@@ -56,7 +57,7 @@ int cuMemPoolImportFromShareableHandle(void**, void*, int, unsigned long long);
 int cuMemPoolImportPointer(Address*, void*, void*);
 int cuMemcpyPeer(Address, void*, Address, void*, std::size_t);
 int nvmlDeviceGetP2PStatus(void*, void*, int, int*);
-int double_released();
+int double_held();
 int double_depth();
 }
 
@@ -81,13 +82,33 @@ void* library_of(const char* name) {
   return name[0] == 'n' ? dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL) : driver();
 }
 
+/// Finds functions in both libraries, closes these and keeps their places in memory busy.
+void open_and_close() {
+  for (const char* file : {"libcuda.so.1", "libnvidia-ml.so.1"}) {
+    void* const library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    for (const char* name : {"cuDeviceGetAttribute", "nvmlDeviceGetP2PStatus"}) {
+      dlsym(library, name);
+    }
+    Dl_info place{};
+    dladdr(dlsym(library, "double_held"), &place);
+    dlclose(library);
+    for (std::size_t page = 0; page < 64; ++page) {
+      mmap(static_cast<char*>(place.dli_fbase) + page * 4096, 4096, PROT_NONE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    }
+  }
+}
+
 /// Finds dlsym() itself as `way` says; null where it speaks of another way.
 FindByHandle* found_dlsym(const std::string& way) {
   if (!way.starts_with("dlsym-of-")) return nullptr;
-  void* const library = dlopen("libdl.so.2", RTLD_NOW | RTLD_LOCAL);
-  if (way == "dlsym-of-dlsym") return by_handle<FindByHandle>(library, "dlsym");
-  auto* const find =
-      way == "dlsym-of-dlvsym" ? &dlvsym : by_handle<FindByVersion>(library, "dlvsym");
+  void* const library = way.ends_with("-by-default") ? RTLD_DEFAULT
+                        : way.ends_with("-by-next")  ? RTLD_NEXT
+                                                     : dlopen("libdl.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (way.starts_with("dlsym-of-dlsym")) return by_handle<FindByHandle>(library, "dlsym");
+  auto* const find = way.starts_with("dlsym-of-dlvsym-of-dlsym")
+                         ? by_handle<FindByVersion>(library, "dlvsym")
+                         : &dlvsym;
   for (const char* version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"}) {
     if (void* found = find(library, "dlsym", version)) {
       return reinterpret_cast<FindByHandle*>(found);
@@ -113,7 +134,7 @@ void* find(const std::string& way, const char* name) {
   if (way == "next") return dlsym(RTLD_NEXT, name);
   if (way == "version") return dlvsym(library_of(name), name, "DRIVER_DOUBLE");
   if (auto* const found = found_dlsym(way)) return found(library_of(name), name);
-  if (name[0] == 'n' || way == "handle") return dlsym(library_of(name), name);
+  if (name[0] == 'n' || way == "handle" || way == "reopened") return dlsym(library_of(name), name);
   auto* const v1 = by_handle<FindOld>(driver(), "cuGetProcAddress");
   auto* const v2 = by_handle<FindNew>(driver(), "cuGetProcAddress_v2");
   if (way == "v1") return find_old(v1, name, kVersion11);
@@ -182,9 +203,13 @@ std::string ask(const std::string& way) {
     status = FOUND(cuMemImportFromShareableHandle)(&address, pointer(number), 1);
     text += line("import", {static_cast<int>(number), status, static_cast<int>(address)});
   }
-  void* pool = nullptr;
-  text += line("pools", {FOUND(cuMemPoolImportFromShareableHandle)(&pool, nullptr, 1, 0),
-                         FOUND(cuMemPoolImportPointer)(&address, nullptr, nullptr)});
+  for (const std::uintptr_t number : {11, 20}) {
+    void* pool = nullptr;
+    status = FOUND(cuMemPoolImportFromShareableHandle)(&pool, pointer(number), 1, 0);
+    text += line("pool", {static_cast<int>(number), status, pool == pointer(number),
+                          FOUND(cuMemPoolImportPointer)(&address, pointer(number), nullptr)});
+  }
+  text += line("held", {FOUND(double_held)()});
   text += line("copy", {FOUND(cuMemcpyPeer)(10, nullptr, 11, nullptr, 1)});
   for (const std::uintptr_t peer : {1, 2}) {
     status = FOUND(nvmlDeviceGetP2PStatus)(pointer(1), pointer(peer), 0, &value);
@@ -197,6 +222,7 @@ std::string ask(const std::string& way) {
 
 int main(int, char** arguments) {
   const std::string way = arguments[1];
+  if (way == "reopened") open_and_close();
   if (arguments[2] != nullptr) {
     std::vector<std::thread> threads;
     for (int i = 0; i < 8; ++i) threads.emplace_back([&] { ask(way); });

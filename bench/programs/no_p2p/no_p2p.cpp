@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 /// Refuses peer access between GPUs in the program that loads this library by LD_PRELOAD: the
 /// variant no-p2p of `linkgain exec`. It stands before functions of the CUDA driver API and NVML,
@@ -23,6 +24,7 @@
 #define LINKGAIN_FIRST_GLIBC "GLIBC_2.17"
 #endif
 // Takes the first versions, which libdl.so.2 has in older containers and libc.so.6 from 2.34 on.
+asm(".symver dladdr, dladdr@" LINKGAIN_FIRST_GLIBC);
 asm(".symver dlopen, dlopen@" LINKGAIN_FIRST_GLIBC);
 asm(".symver dlclose, dlclose@" LINKGAIN_FIRST_GLIBC);
 
@@ -147,37 +149,33 @@ void* find_exported(const dl_phdr_info& library, const char* name) {
   return nullptr;
 }
 
-/// Gives the C library's dlvsym(): a name that is linked would find this library's.
+/// Finds a function of the C library: a name that is linked would find this library's. Null where
+/// it is not glibc.
+void* find_in_c_library(const char* name) {
+  std::pair<const char*, void*> search{name, nullptr};
+  dl_iterate_phdr(
+      [](dl_phdr_info* library, std::size_t, void* data) {
+        auto& [wanted, found] = *static_cast<decltype(search)*>(data);
+        const char* const file = std::strrchr(library->dlpi_name, '/');
+        if (file == nullptr) return 0;
+        if (std::strcmp(file, "/libc.so.6") != 0 && std::strcmp(file, "/libdl.so.2") != 0) return 0;
+        found = find_exported(*library, wanted);
+        return found == nullptr ? 0 : 1;
+      },
+      &search);
+  return search.second;
+}
+
 FindVersion real_dlvsym() {
   static constinit std::atomic<void*> known{nullptr};
-  if (known == nullptr) {
-    dl_iterate_phdr(
-        [](dl_phdr_info* library, std::size_t, void*) {
-          for (const char* file : {"/libc.so.6", "/libdl.so.2"}) {
-            const std::size_t length = std::strlen(library->dlpi_name);
-            const std::size_t own = std::strlen(file);
-            if (length < own || std::strcmp(library->dlpi_name + length - own, file) != 0) continue;
-            if (void* const found = find_exported(*library, "dlvsym")) known = found;
-          }
-          return known == nullptr ? 0 : 1;
-        },
-        nullptr);
-  }
+  if (known == nullptr) known = find_in_c_library("dlvsym");
   return reinterpret_cast<FindVersion>(known.load());
 }
 
-/// Finds the dlsym() that programs would have; null where the C library is not glibc.
 FindSymbol real_dlsym() {
-  static constinit std::atomic<FindSymbol> known{nullptr};
-  const FindVersion find = real_dlvsym();
-  if (known != nullptr || find == nullptr) return known;
-  for (const char* version : {"GLIBC_2.34", LINKGAIN_FIRST_GLIBC}) {
-    if (void* found = find(RTLD_NEXT, "dlsym", version)) {
-      known = reinterpret_cast<FindSymbol>(found);
-      break;
-    }
-  }
-  return known;
+  static constinit std::atomic<void*> known{nullptr};
+  if (known == nullptr) known = find_in_c_library("dlsym");
+  return reinterpret_cast<FindSymbol>(known.load());
 }
 
 /// Finds a function in the library that has it, if the program has loaded that; else behind this
@@ -201,12 +199,17 @@ Signature* driver_function(const char* name) {
 
 void write_line(const char* text);
 
-/// Keeps the first function that a program would have found, and gives what it gets.
+/// Keeps the first function that a program would have found, and its library loaded when the
+/// program closes it; gives what the program gets.
 void* wrapped(Function& function, void* found) {
   static constinit std::atomic<bool> is_noted{false};
   if (!is_noted.exchange(true)) write_line("loaded");
   void* unknown = nullptr;
-  if (found != function.own()) function.real.compare_exchange_strong(unknown, found);
+  Dl_info place{};
+  if (found != function.own() && function.real.compare_exchange_strong(unknown, found) &&
+      dladdr(found, &place) != 0) {
+    dlopen(place.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  }
   return function.own();
 }
 
@@ -286,16 +289,20 @@ std::optional<CUmemLocation> location_at(DeviceAddress address) {
   return found;
 }
 
-/// Tells whether a pool is another device's: its own always has access, as the host has to its own,
-/// and no other device was ever given any.
-bool is_pool_of_other_device(void* pool, CUmemLocation device) {
+/// Tells whether a location has access to a pool, as its own always has; absent where the driver
+/// does not say.
+std::optional<bool> has_access(void* pool, CUmemLocation location) {
   auto* const access = driver_function<CUresult(int*, void*, CUmemLocation*)>("cuMemPoolGetAccess");
-  int by_device = 0;
-  int by_host = kNoAccess;
-  CUmemLocation host{kLocationHost, 0};
-  if (access == nullptr || access(&by_device, pool, &device) != kSuccess) return false;
-  const bool is_of_host = access(&by_host, pool, &host) == kSuccess && by_host != kNoAccess;
-  return by_device == kNoAccess && !is_of_host;
+  int flags = kNoAccess;
+  if (access == nullptr || access(&flags, pool, &location) != kSuccess) return std::nullopt;
+  return flags != kNoAccess;
+}
+
+bool is_pool_of_host(void* pool) { return has_access(pool, {kLocationHost, 0}).value_or(false); }
+
+/// Tells whether a pool is another device's: no other device was ever given access.
+bool is_pool_of_other_device(void* pool, CUmemLocation device) {
+  return has_access(pool, device) == false && !is_pool_of_host(pool);
 }
 
 /// Tells whether a list of descriptors gives access to a device for which `is_other` holds.
@@ -400,13 +407,20 @@ LINKGAIN_EXPORTED CUresult cuMemImportFromShareableHandle(MemoryHandle* handle, 
   return refuse(own, kNotSupported);
 }
 
-LINKGAIN_EXPORTED CUresult cuMemPoolImportFromShareableHandle(void**, void*, int,
-                                                              unsigned long long) {
-  return refuse(functions[import_pool], kNotSupported);
+LINKGAIN_EXPORTED CUresult cuMemPoolImportFromShareableHandle(void** pool, void* shared, int type,
+                                                              unsigned long long flags) {
+  Function& own = functions[import_pool];
+  const CUresult result = call(own, pool, shared, type, flags);
+  if (result != kSuccess || is_pool_of_host(*pool)) return result;
+  if (auto* const destroy = driver_function<CUresult(void*)>("cuMemPoolDestroy")) destroy(*pool);
+  *pool = nullptr;
+  return refuse(own, kNotSupported);
 }
 
-LINKGAIN_EXPORTED CUresult cuMemPoolImportPointer(DeviceAddress*, void*, void*) {
-  return refuse(functions[import_pool_pointer], kNotSupported);
+LINKGAIN_EXPORTED CUresult cuMemPoolImportPointer(DeviceAddress* address, void* pool,
+                                                  void* shared) {
+  Function& own = functions[import_pool_pointer];
+  return is_pool_of_host(pool) ? call(own, address, pool, shared) : refuse(own, kNotSupported);
 }
 
 LINKGAIN_EXPORTED CUresult cuGetProcAddress(const char* name, void** found, int version,
@@ -461,7 +475,7 @@ struct Lookup {
   void* ask;
 };
 
-/// Gives what stands before dlsym() and dlvsym() where a program found the C library's in a handle.
+/// Gives what stands before dlsym() and dlvsym() where a program found the C library's.
 void* in_place_of(void* found) {
   if (found == reinterpret_cast<void*>(real_dlsym())) return const_cast<char*>(linkgain_dlsym);
   if (found == reinterpret_cast<void*>(real_dlvsym())) return const_cast<char*>(linkgain_dlvsym);
@@ -472,8 +486,8 @@ void* in_place_of(void* found) {
 
 /// Decides what dlsym(), for which `version` is null, and dlvsym() do, which are below. For
 /// RTLD_DEFAULT and RTLD_NEXT a function of the driver is there if its library is loaded: without
-/// that a lookup would find this library's. By RTLD_NEXT those that stand before dlsym() themselves
-/// find the C library's, which they call.
+/// that a lookup would find this library's. Where another library stands before dlsym() itself,
+/// RTLD_NEXT means what it means to that library, which would else find itself.
 extern "C" __attribute__((visibility("hidden"), used)) Lookup linkgain_look_up(
     void* handle, const char* name, const char* version) {
   const FindSymbol find = real_dlsym();
@@ -487,8 +501,10 @@ extern "C" __attribute__((visibility("hidden"), used)) Lookup linkgain_look_up(
   };
   Function* const function = find_function(name);
   if (function == nullptr) {
-    const bool finds = std::strcmp(name, "dlsym") == 0 || std::strcmp(name, "dlvsym") == 0;
-    return is_in_scope || !finds ? ask : Lookup{in_place_of(look()), nullptr};
+    if (std::strcmp(name, "dlsym") != 0 && std::strcmp(name, "dlvsym") != 0) return ask;
+    void* const real = look();
+    void* const own = in_place_of(real);
+    return own == real ? ask : Lookup{own, nullptr};
   }
   void* found = is_in_scope ? function->own() : look();
   if (found == function->own()) found = find_in_driver(name);
