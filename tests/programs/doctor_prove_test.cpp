@@ -274,14 +274,29 @@ TEST_F(DoctorProve, WhatFailsWithoutP2pTooIsInconclusive) {
          "inconclusive: stores of a kernel: no device; NCCL without P2P: no device");
 }
 
+TEST_F(DoctorProve, WhatTookTheGpuFromTheControlStaysTheVerdict) {
+  const std::string wedged = "echo 'linkgain-bench: launch failure' >&2; exit 3";
+  expect(run_program(request({{"loads", line("gave up", "no word came")}, {"control", wedged}})), 1,
+         "problem", "no word came; NCCL without P2P failed after it, too: launch failure");
+}
+
+TEST_F(DoctorProve, NcclsOwnDiagnosisThatIsNotOkIsAWarning) {
+  const std::string says = "echo 'vm:4101 NCCL DIAG [INFO] p2p: only 1/2 passed'; ";
+  const Outcome outcome =
+      run_program(request({{"all-reduce", log("P2P/CUMEM") + "; " + says + kArrived}}));
+  expect(outcome, 0, "warning", "diagnosis: [INFO] only 1/2 passed");
+  const Json pair = Json::parse(outcome.output)["delivery"]["pairs"].at(0);
+  EXPECT_EQ(pair["steps"].at(5)["nccl"], "[INFO] only 1/2 passed");
+}
+
 TEST_F(DoctorProve, NcclThatWentThroughTheHostProvesNothing) {
   expect(run_program(request({{"all-reduce", log("SHM/direct/direct") + "; " + kArrived}})), 3,
          "warning", "not used by NCCL: NCCL's all-reduce: went by SHM/direct/direct");
 }
 
 TEST_F(DoctorProve, AControlThatUsedP2pIsNone) {
-  expect(run_program(request(
-             {{"flags", line("gave up", "x")}, {"control", log("P2P/CUMEM") + "; " + kArrived}})),
+  expect(run_program(request({{"all-reduce", line("gave up", "x")},
+                              {"control", log("P2P/CUMEM") + "; " + kArrived}})),
          3, "warning", "inconclusive");
 }
 

@@ -1,5 +1,8 @@
 #include "linkgain/delivery/delivery_proof.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstddef>
 
@@ -37,7 +40,8 @@ json::Out write_step(const RungResult& result) {
   json::Out step{
       {"step", name_of(result.rung)}, {"state", name_of(result.state)}, {"seen", result.seen}};
   if (result.seconds > 0.0) step["seconds"] = result.seconds;
-  if (!result.nccl_says.empty()) step["nccl"] = result.nccl_says;
+  if (!result.nccl_says.empty())
+    step["nccl"] = fmt::format("{}", fmt::join(result.nccl_says, "; "));
   return step;
 }
 
@@ -74,7 +78,9 @@ DeliveryVerdict verdict_of(const PairProof& proof, bool nvlink) {
     return !nvlink && stores_over_copies(proof) >= kStaged ? DeliveryVerdict::staged
                                                            : DeliveryVerdict::works;
   }
-  if (proof.rungs.back().state != State::passed) return DeliveryVerdict::not_proved;
+  const bool is_overruled =
+      failure->rung == ProofRung::all_reduce && proof.rungs.back().state != State::passed;
+  if (is_overruled) return DeliveryVerdict::not_proved;
   if (failure->state == State::hung) return DeliveryVerdict::hangs;
   return failure->state == State::not_delivered ? DeliveryVerdict::not_delivered
                                                 : DeliveryVerdict::not_proved;

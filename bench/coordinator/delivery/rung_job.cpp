@@ -143,7 +143,7 @@ std::string RungJob::reason(const ProcessEnd& end) const {
 }
 
 /// Reads what NCCL from 2.31 on says of P2P where it is asked to diagnose it; empty of others.
-std::string RungJob::nccls_diagnosis() const {
+std::vector<std::string> RungJob::nccls_diagnosis() const {
   std::vector<std::string> texts = read_log_files(folder_, "nccl.");
   texts.push_back(said_);
   texts.push_back(read_regular_file(folder_ / "errors").value_or(""));
@@ -151,7 +151,7 @@ std::string RungJob::nccls_diagnosis() const {
   for (const std::string& text : texts) {
     for (const std::string& line : parse_diagnosis_lines(text)) lines.insert(line);
   }
-  return fmt::format("{}", fmt::join(lines, "; "));
+  return {lines.begin(), lines.end()};
 }
 
 }  // namespace linkgain

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "checks.hpp"
 #include "linkgain/diagnostics/survey.hpp"
@@ -30,23 +32,28 @@ std::string words_of(const RungResult& result) {
                      result.seen);
 }
 
-/// Says what NCCL's own diagnosis found, if it made one.
-std::string nccls_word(const PairProof& proof) {
+/// Gives the lines of NCCL's own diagnosis, if it made one.
+std::vector<std::string> nccls_lines(const PairProof& proof) {
   const RungResult* const nccl = proof.find(ProofRung::all_reduce);
-  return nccl == nullptr || nccl->nccl_says.empty() ? ""
-                                                    : "; NCCL's own diagnosis: " + nccl->nccl_says;
+  return nccl == nullptr ? std::vector<std::string>{} : nccl->nccl_says;
 }
 
 Finding judge(const Check& check, const PairProof& proof, bool nvlink) {
   const RungResult* const failure = proof.failure();
   const RungResult& control = proof.rungs.back();
-  const std::string nccl = nccls_word(proof);
+  const std::vector<std::string> says = nccls_lines(proof);
+  const std::string nccl =
+      says.empty() ? "" : fmt::format("; NCCL's own diagnosis: {}", fmt::join(says, "; "));
+  const bool has_control = control.state == State::passed;
+  const std::string after =
+      has_control ? "" : "; NCCL without P2P failed after it, too: " + control.seen;
+  const std::string but = has_control ? "" : "; but " + words_of(control);
   switch (verdict_of(proof, nvlink)) {
     case DeliveryVerdict::hangs:
-      return check.found(fault::delivery_hangs, "hangs: " + words_of(*failure) + nccl);
+      return check.found(fault::delivery_hangs, "hangs: " + words_of(*failure) + after + nccl);
     case DeliveryVerdict::not_delivered:
       return check.found(fault::delivery_fails,
-                         "granted but does not deliver: " + words_of(*failure) + nccl);
+                         "granted but does not deliver: " + words_of(*failure) + after + nccl);
     case DeliveryVerdict::staged:
       return check.found(
           fault::delivery_staged,
@@ -54,7 +61,7 @@ Finding judge(const Check& check, const PairProof& proof, bool nvlink) {
               quantity("stores_over_copies", Unit::count, stores_over_copies(proof), 1) +
               FindingValue(" times as long as the copy engine" + nccl));
     case DeliveryVerdict::not_proved:
-      if (control.state != State::passed) {
+      if (!has_control) {
         return check.found(
             fault::delivery_inconclusive,
             fmt::format("inconclusive: {}; {}{}", words_of(*failure), words_of(control), nccl));
@@ -66,8 +73,11 @@ Finding judge(const Check& check, const PairProof& proof, bool nvlink) {
     case DeliveryVerdict::works:
       break;
   }
-  if (control.state != State::passed)
-    return check.found(fault::control_fails, "works; but " + words_of(control) + nccl);
+  const auto is_ok = [](const std::string& line) { return line.starts_with("[OK]"); };
+  if (!std::ranges::all_of(says, is_ok)) {
+    return check.found(fault::delivery_disputed, "works by linkgain's steps" + but + nccl);
+  }
+  if (!has_control) return check.found(fault::control_fails, "works" + but + nccl);
   return check.ok(fmt::format(
       "works: stores, copies, loads, flags, all-reduce by linkgain and NCCL{}, both ways{}",
       proof.find(ProofRung::load) == nullptr ? "" : ", also under load", nccl));

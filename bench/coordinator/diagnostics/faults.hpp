@@ -260,6 +260,13 @@ inline constexpr Fault delivery_failed{
     "p2p-delivery", warning, "a step could not run",
     "the step ended before it could see whether data arrive, which says nothing of the path",
     "fix what stops the step, then run linkgain doctor --prove again"};
+inline constexpr Fault delivery_disputed{
+    "p2p-delivery", warning, "NCCL's own diagnosis of it is not OK",
+    "linkgain's steps passed and NCCL's check did not, or NCCL could not complete it: one of the "
+    "two sees what the other does not",
+    "run linkgain doctor --prove --for 5m; NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=DIAG "
+    "NCCL_RUN_DIAGNOSTICS=1 shows NCCL's check of each pair. Until both agree set "
+    "NCCL_P2P_DISABLE=1"};
 inline constexpr Fault control_fails{
     "p2p-delivery", warning, "it works, but NCCL without it fails",
     "P2P delivers, and what must do without it fails: variant host, and jobs with "
@@ -460,12 +467,13 @@ inline constexpr auto kAll = places_of(
     p2p_split, p2p_refused_switch, p2p_refused_bridge, p2p_refused_machine, p2p_refused_pcie,
     p2p_refused_bridgeless, p2p_refused_unknown, p2p_patched, p2p_forbidden, p2p_left,
     delivery_hangs, delivery_fails, delivery_staged, delivery_interrupted, delivery_unused,
-    delivery_failed, control_fails, delivery_inconclusive, copy_unmeasured, copy_slow,
-    lanes_missing, lanes_missing_at_work, generation_low_at_work, path_narrow, slot_narrow,
-    bar1_small, iommu_translates, acs_redirects, shm_too_small, shm_small, lock_limited,
-    cores_too_few, cores_few, ids_contained, ids_hidden, sysfs_missing, worker_without_nccl,
-    worker_silent, mpirun_missing, mpirun_foreign, mpirun_differs, mpirun_fails, mpirun_host_name,
-    mpirun_silent, driver_too_old, driver_older, nccl_missing, nccl_differs, nccl_bug,
-    variable_forbids, variable_affects, variable_misread, log_of_calls, conf_fault, cuda_affected);
+    delivery_failed, delivery_disputed, control_fails, delivery_inconclusive, copy_unmeasured,
+    copy_slow, lanes_missing, lanes_missing_at_work, generation_low_at_work, path_narrow,
+    slot_narrow, bar1_small, iommu_translates, acs_redirects, shm_too_small, shm_small,
+    lock_limited, cores_too_few, cores_few, ids_contained, ids_hidden, sysfs_missing,
+    worker_without_nccl, worker_silent, mpirun_missing, mpirun_foreign, mpirun_differs,
+    mpirun_fails, mpirun_host_name, mpirun_silent, driver_too_old, driver_older, nccl_missing,
+    nccl_differs, nccl_bug, variable_forbids, variable_affects, variable_misread, log_of_calls,
+    conf_fault, cuda_affected);
 
 }  // namespace linkgain::fault

@@ -28,9 +28,10 @@ struct RungResult {
   };
   ProofRung rung = ProofRung::stores;
   State state = State::failed;
-  std::string seen;         ///< in words; of an error its text
-  double seconds = 0.0;     ///< that 64 MiB took; 0 where nothing was timed
-  std::string nccl_says{};  ///< NCCL's own diagnosis of P2P: "[OK] p2p: verified ..."
+  std::string seen;      ///< in words; of an error its text
+  double seconds = 0.0;  ///< that 64 MiB took; 0 where nothing was timed
+  std::vector<std::string>
+      nccl_says{};  ///< lines of NCCL's own diagnosis of P2P: "[OK] verified ..."
   bool operator==(const RungResult&) const = default;
 };
 

@@ -29,7 +29,7 @@ class RungJob {
   RungResult judge(const std::optional<ProcessEnd>& end) const;
   RungResult on_its_path(const std::string& seen) const;
   std::string reason(const ProcessEnd& end) const;
-  std::string nccls_diagnosis() const;
+  std::vector<std::string> nccls_diagnosis() const;
 
   ProofRung rung_;
   std::filesystem::path folder_;

@@ -63,10 +63,26 @@ TEST(DeliveryProof, TheRungThatFailsIsNamed) {
     expect_finding(climbed_with(rung, State::hung), kCheck, kPair, problem, "hangs: " + words);
     expect_finding(climbed_with(rung, State::failed), kCheck, kPair, warning,
                    "not proved: " + words);
-    for (const State state : {State::not_delivered, State::hung, State::failed}) {
-      for (const State control : {State::not_delivered, State::failed, State::hung}) {
-        expect_finding(climbed_with(rung, state, control), kCheck, kPair, warning,
-                       "inconclusive: " + words + "; NCCL without P2P: was seen");
+  }
+}
+
+TEST(DeliveryProof, TheControlOverrulesNcclsOwnStepAndThoseThatCouldNotRun) {
+  for (const ProofRung rung : kValues<ProofRung>) {
+    if (rung == ProofRung::control) continue;
+    for (const State control : {State::not_delivered, State::failed, State::hung}) {
+      const auto with = [&](State state) {
+        return climbed(rung, state, control, healthy_survey(), true);
+      };
+      expect_finding(with(State::failed), kCheck, kPair, warning, "inconclusive: ");
+      for (const State state : {State::not_delivered, State::hung}) {
+        const bool is_by_nccl = rung == ProofRung::all_reduce;
+        expect_finding(with(state), kCheck, kPair, is_by_nccl ? warning : problem,
+                       is_by_nccl             ? "inconclusive: "
+                       : state == State::hung ? "hangs: "
+                                              : "granted but does not deliver: ");
+        expect_finding(with(state), kCheck, kPair, is_by_nccl ? warning : problem,
+                       is_by_nccl ? "; NCCL without P2P: was seen"
+                                  : "; NCCL without P2P failed after it, too: was seen");
       }
     }
   }
@@ -114,12 +130,14 @@ TEST(DeliveryProof, StoresThatAreManyTimesSlowerThanCopiesOverPcieGoThroughTheHo
 
 TEST(DeliveryProof, NcclsOwnDiagnosisStandsBesideOurs) {
   const auto expect_beside = [](Survey survey, CheckVerdict verdict, const std::string& ours) {
-    survey.proofs->at(0).rungs.at(5).nccl_says = "[FAIL] no peer read";
+    survey.proofs->at(0).rungs.at(5).nccl_says = {"[INFO] no peer read", "[OK] all else"};
     expect_finding(survey, kCheck, kPair, verdict, ours);
-    expect_finding(survey, kCheck, kPair, verdict, "; NCCL's own diagnosis: [FAIL] no peer read");
+    expect_finding(survey, kCheck, kPair, verdict,
+                   "; NCCL's own diagnosis: [INFO] no peer read; [OK] all else");
   };
-  expect_beside(climbed(ProofRung::stores, State::passed), ok, "works");
-  expect_beside(climbed(ProofRung::stores, State::passed, State::failed), warning, "works; but");
+  expect_beside(climbed(ProofRung::stores, State::passed), warning, "works by linkgain's steps");
+  expect_beside(climbed(ProofRung::stores, State::passed, State::failed), warning,
+                "steps; but NCCL without P2P: was seen");
   for (const auto& [state, ours] : std::vector<std::pair<State, std::string>>{
            {State::not_delivered, "granted but"}, {State::hung, "hangs"}}) {
     expect_beside(climbed(ProofRung::all_reduce, state), problem, ours);
@@ -134,6 +152,15 @@ TEST(DeliveryProof, NcclsOwnDiagnosisStandsBesideOurs) {
   expect_beside(staged, warning, "stores take 15.0 times");
 }
 
+TEST(DeliveryProof, NcclsDiagnosisThatIsOkDisputesNothing) {
+  Survey survey = climbed(ProofRung::stores, State::passed);
+  survey.proofs->at(0).rungs.at(5).nccl_says = {"[OK] verified"};
+  expect_finding(survey, kCheck, kPair, ok, "both ways; NCCL's own diagnosis: [OK] verified");
+  survey = climbed(ProofRung::stores, State::passed, State::failed);
+  survey.proofs->at(0).rungs.at(5).nccl_says = {"[OK] verified"};
+  expect_finding(survey, kCheck, kPair, warning, "works; but NCCL without P2P: was seen");
+}
+
 TEST(DeliveryProof, AnEarlierProofThatDidNotEndIsNamed) {
   Survey survey = healthy_survey();
   survey.proof_left = "the machine went down in step loads";
@@ -143,8 +170,8 @@ TEST(DeliveryProof, AnEarlierProofThatDidNotEndIsNamed) {
 TEST(DeliveryProof, NcclOnAnotherPathProvesNothing) {
   expect_finding(climbed(ProofRung::all_reduce, State::other_path), kCheck, kPair, warning,
                  "not used by NCCL");
-  expect_finding(climbed(ProofRung::flags, State::hung, State::other_path), kCheck, kPair, warning,
-                 "inconclusive");
+  expect_finding(climbed(ProofRung::all_reduce, State::hung, State::other_path), kCheck, kPair,
+                 warning, "inconclusive");
 }
 
 TEST(DeliveryProof, ThatOnlyTheControlFailsIsNoProblemOfP2p) {
