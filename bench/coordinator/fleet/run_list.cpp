@@ -83,7 +83,8 @@ void add_result(const Record& record, ListedRun& run) {
   } else if (comparison == nullptr) {
     run.no_result = record.status == RunStatus::unfinished ? "no ratio yet" : reason_of(record);
   } else if (!is_change(comparison->verdict)) {
-    run.no_result = no_change_text(record, *answer.main(), *comparison);
+    run.no_result =
+        summary.tuning ? "nothing to gain" : no_change_text(record, *answer.main(), *comparison);
   } else {
     run.result = result_text(*answer.main(), *comparison);
   }

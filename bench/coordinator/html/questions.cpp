@@ -511,6 +511,7 @@ Asked path_question(const RunSummary& summary, const Answer& answer) {
 }
 
 Asked size_question(const RunSummary& summary, const Answer& answer) {
+  if (summary.tuning) return {};  // it is what the answer says
   const WhichSizes which = which_sizes(summary, answer);
   Asked asked{"pays", "At which size does it pay?", which.verdict, with_items(which.others),
               "sizes"};

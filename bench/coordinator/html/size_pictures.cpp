@@ -175,16 +175,19 @@ void add_limits(Plot& plot, const Family& family) {
 void add_speed_ups(Plot& plot, const Family& family) {
   for (const Family::Member& member : family.members) {
     const std::vector<std::string>& variants = member.curve->variants;
+    const bool of_settings = member.run->summary->tuning.has_value();
     for (std::size_t i = 1; i < variants.size(); ++i) {
-      Plot::Series series{
-          .name = series_name(family, member, title_of(*member.curve, variants.front())) +
-                  " against " + title_of(*member.curve, variants[i]),
-          .style = family.first_style(member) + (variants.size() > 2 ? i : 0)};
+      std::string own = title_of(*member.curve, variants.front());
+      std::string other = title_of(*member.curve, variants[i]);
+      if (of_settings) std::swap(own, other);
+      Plot::Series series{.name = series_name(family, member, own) + " against " + other,
+                          .style = family.first_style(member) + (variants.size() > 2 ? i : 0)};
       for (const CaseSummary* each : member.curve->cases) {
         for (const Comparison& comparison : each->comparisons) {
           if (!comparison.has_speed_up() || comparison.other->variant != variants[i]) continue;
-          series.points.push_back({static_cast<double>(each->definition().size.value),
-                                   comparison.ratio->value, comparison.ratio->interval});
+          const Estimate ratio = of_settings ? inverse_of(*comparison.ratio) : *comparison.ratio;
+          series.points.push_back(
+              {static_cast<double>(each->definition().size.value), ratio.value, ratio.interval});
         }
       }
       add_series(plot, std::move(series));

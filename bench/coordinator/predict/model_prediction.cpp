@@ -47,9 +47,8 @@ std::string model_sentence(const Prediction& prediction) {
   const bool at_most = measured.is_at_most();
   const std::string_view reservation = at_most ? "at most" : "about";
   return fmt::format(
-      "By measured products{}, {} decodes one sequence {} {} and reads {} tokens {} {} "
-      "as fast "
-      "(predict{}).",
+      "By measured products{}, {} decodes one sequence {} {} and reads {} tokens {} {} as fast "
+      "(predict{}; engines gain less).",
       at_most ? " and with " + measured.link.name : "", kModel, reservation,
       speed(prediction, Phase::decode), kPrompt, reservation, speed(prediction, Phase::prefill),
       at_most ? ", without latency" : "");

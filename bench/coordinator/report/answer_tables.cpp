@@ -100,9 +100,12 @@ Table rows_table(const RunSummary& summary, const Answer& answer) {
       columns.push_back({{"Against"}, [](const RunRow& row) { return row.result().variant; }});
     }
     columns.push_back(time_column(several ? "Time" : variant_title(main, 1), 3));
+    // A race asks what its settings gain.
+    const SpeedUpOf of = summary.tuning ? SpeedUpOf::row : SpeedUpOf::first;
+    const bool is_of_named = is_named && of == SpeedUpOf::first;
     columns.push_back(
-        speed_up_column(is_named ? "Speed-up of " + row_name(main, 0) : std::string("Speed-up")));
-    columns.push_back(interval_column(is_named ? 4 : 2));
+        speed_up_column(is_of_named ? "Speed-up of " + row_name(main, 0) : "Speed-up", 0, of));
+    columns.push_back(interval_column(is_named ? 4 : 2, of));
   }
   columns.push_back({{"busbw GB/s", kRight, true, 1}, bandwidths_cell});
   std::vector<RunRow> rows;

@@ -62,33 +62,39 @@ RunColumn value_column(std::string title) {
 
 namespace {
 
-Tone tone_of_speed_up(Verdict verdict) {
+Tone tone_of_speed_up(Verdict verdict, SpeedUpOf of) {
   if (verdict == Verdict::wrong_data) return Tone::bad;
-  if (verdict == Verdict::faster) return Tone::good;
+  const Verdict gain = of == SpeedUpOf::first ? Verdict::faster : Verdict::slower;
+  if (verdict == gain) return Tone::good;
   const bool shows_nothing = verdict == Verdict::same_path || verdict == Verdict::inconclusive;
   return shows_nothing ? Tone::doubtful : Tone::plain;
 }
 
-std::string speed_up_of(const Comparison& comparison) {
-  if (comparison.has_speed_up()) return readable_ratio(*comparison.ratio).estimate;
+/// Gives the ratio of a comparison that has one.
+Estimate ratio_of(const Comparison& comparison, SpeedUpOf of) {
+  return of == SpeedUpOf::first ? *comparison.ratio : inverse_of(*comparison.ratio);
+}
+
+std::string speed_up_of(const Comparison& comparison, SpeedUpOf of) {
+  if (comparison.has_speed_up()) return readable_ratio(ratio_of(comparison, of)).estimate;
   if (comparison.verdict == Verdict::wrong_data) return "wrong data";
   return comparison.verdict == Verdict::same_path ? "same path" : "none";
 }
 
 }  // namespace
 
-RunColumn speed_up_column(std::string title, int leave_out) {
-  return {{std::move(title), kRight, false, leave_out}, [](const RunRow& row) {
+RunColumn speed_up_column(std::string title, int leave_out, SpeedUpOf of) {
+  return {{std::move(title), kRight, false, leave_out}, [of](const RunRow& row) {
             if (row.variant == 0) return Text();
             const Comparison& comparison = row.comparison();
-            return toned(speed_up_of(comparison), tone_of_speed_up(comparison.verdict));
+            return toned(speed_up_of(comparison, of), tone_of_speed_up(comparison.verdict, of));
           }};
 }
 
-RunColumn interval_column(int leave_out) {
-  return {{"95 % CI", kRight, false, leave_out}, [](const RunRow& row) {
+RunColumn interval_column(int leave_out, SpeedUpOf of) {
+  return {{"95 % CI", kRight, false, leave_out}, [of](const RunRow& row) {
             const Comparison& comparison = row.comparison();
-            return comparison.has_speed_up() ? interval_cell(*comparison.ratio) : "";
+            return comparison.has_speed_up() ? interval_cell(ratio_of(comparison, of)) : "";
           }};
 }
 

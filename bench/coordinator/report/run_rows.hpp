@@ -50,10 +50,12 @@ Text value_cell(const VariantSummary& variant, const std::string& measured);
 /// Shows the time of one operation, or what a program's metric says.
 RunColumn value_column(std::string title);
 
-/// Shows the speed-up of the first variant beside the row's, or why there is none; and its
-/// interval.
-RunColumn speed_up_column(std::string title, int leave_out = 0);
-RunColumn interval_column(int leave_out);
+enum class SpeedUpOf { first, row };
+
+/// Shows the speed-up of the first variant beside the row's, or of the row's beside the first, or
+/// why there is none; and its interval.
+RunColumn speed_up_column(std::string title, int leave_out = 0, SpeedUpOf of = SpeedUpOf::first);
+RunColumn interval_column(int leave_out, SpeedUpOf of = SpeedUpOf::first);
 
 /// Shows variants of one case in the form of the guide: "NVLink", Y and N, and what columns say.
 Table variants_table(const CaseSummary& each, const std::vector<std::size_t>& variants,

@@ -199,10 +199,11 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
   const auto lines = [&] {
     return line_count(text + fmt::format("{}", fmt::join(notes, "")) + footer + end) + 1;
   };
-  // Where the terminal is narrow, one row and a long answer leave no room for all notes.
+  // Where the terminal is narrow, one row and a long answer leave no room for all notes; the path's
+  // outlasts sentences.
   const bool may_fit =
       answer.rows.size() == 1 && line_count(text + footer + end) < kMostScreenLines;
-  while (may_fit && !notes.empty() && lines() > kMostScreenLines) notes.pop_back();
+  while (may_fit && notes.size() > 1 && lines() > kMostScreenLines) notes.pop_back();
   const std::size_t used = lines();
   std::size_t room = kMostScreenLines - std::min(kMostScreenLines, used);
   // Some rows make room for warnings, and the plot for many.
@@ -213,7 +214,9 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
     text += plot;
     --room;
   }
-  const std::size_t warnings = has_few_rows ? std::min(kMostWarnings, room) : kMostWarnings;
+  const std::size_t warnings =
+      has_few_rows ? std::max(std::min<std::size_t>(untold, 1), std::min(kMostWarnings, room))
+                   : kMostWarnings;
   text += fmt::format("{}", fmt::join(notes, "")) +
           warning_lines(all.subspan(std::min(told, all.size())), warnings, style);
   text += footer + "\n" + end;

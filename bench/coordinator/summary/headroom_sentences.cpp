@@ -62,14 +62,17 @@ std::string floor_sentence(const RunSummary& summary, const Answer& answer) {
   const auto curve = std::ranges::find_if(curves, has_spoken);
   if (curve == curves.end()) return {};
   const auto floor_of = [](const HeadroomRow& each) {
-    const HeadroomStep* const floor = find_step(each, HeadroomStation::floor);
-    return floor != nullptr && floor->factor->interval ? floor : nullptr;
+    return find_step(each, HeadroomStation::floor);
   };
+  if (std::ranges::none_of(curve->rows, [&](const HeadroomRow& each) {
+        return floor_of(each) != nullptr && floor_of(each)->factor->interval;
+      })) {
+    return {};
+  }
   const HeadroomRow& row = *std::ranges::max_element(curve->rows, {}, [&](const HeadroomRow& each) {
     return floor_of(each) == nullptr ? 0.0 : floor_of(each)->whole->value;
   });
   const HeadroomStep* const floor = floor_of(row);
-  if (floor == nullptr) return {};
   const auto beside_floor = [&](const HeadroomStep& step) {
     return spoken_ratio({step.time.value / floor->time.value, {}, 0}).text.estimate;
   };

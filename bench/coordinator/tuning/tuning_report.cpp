@@ -11,6 +11,7 @@
 
 #include "linkgain/base/text.hpp"
 #include "linkgain/cases/case_label.hpp"
+#include "linkgain/record/warning.hpp"
 #include "linkgain/summary/answer_choice.hpp"
 #include "linkgain/summary/repetition.hpp"
 #include "linkgain/tables/number_format.hpp"
@@ -81,8 +82,11 @@ std::string confirmed_sentence(const RunSummary& summary, const AnswerRow& row) 
 }
 
 /// Says what to do about the setting that gains most and takes longer at no size: "Set
-/// NCCL_PROTO=LL128." or, where each does, where to set the first.
+/// NCCL_PROTO=LL128." or, where each does, where to set the first. A disturbed run is no ground.
 std::string advice_sentence(const RunSummary& summary, const std::vector<AnswerRow>& rows) {
+  if (std::ranges::any_of(summary.record.warnings, disturbs)) {
+    return "Tune again on a quiet machine before setting it.";
+  }
   const auto costs_nothing = [&](const AnswerRow& row) {
     return most_contrary(summary, row).of == nullptr;
   };

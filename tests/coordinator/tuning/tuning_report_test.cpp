@@ -7,14 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "linkgain/record/warning.hpp"
 #include "support/race_records.hpp"
 #include "support/situations.hpp"
 
 namespace linkgain::test {
 namespace {
 
-std::string told(const Race& race) {
-  const Record record = race_record(race);
+std::string told(const Race& race, const std::vector<Warning>& warnings = {}) {
+  Record record = race_record(race);
+  record.warnings = warnings;
   const RunSummary summary(record);
   return fmt::format("{}", fmt::join(tuning_sentences(summary), " ")) + "\n\n" +
          to_markdown(tuning_section(summary)) + "\n" + tuner_file(summary);
@@ -36,6 +38,8 @@ TEST(TuningReport, SaysWhatToSetAndWhereItCostsOrThatThereIsNothingToGain) {
   texts.add("a variable whose value has blanks",
             told({.choice = {{"thresholds", {0.9, 1.0, 1.0, 1.0, 1.0}}},
                   .named = {{"thresholds", {"", {{"NCCL_THREAD_THRESHOLDS", "4 4 32"}}}}}}));
+  texts.add("faster on a disturbed machine",
+            told({{{"ll128", middle}}}, {warning_of(WarningCode::host_load, "of others")}));
   texts.add("the same", told({{{"ll128", same}, {"ring", same}}}));
   texts.add("faster while it was chosen alone", told({{{"ll128", middle}}, {{"ll128", same}}}));
   texts.add("ended before anything was confirmed", told({{{"ll128", middle}}, {}, {}, 4}));
