@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
-#include <utility>
 
 /// Refuses peer access between GPUs in the program that loads this library by LD_PRELOAD: the
 /// variant no-p2p of `linkgain exec`. It stands before functions of the CUDA driver API and NVML,
@@ -151,32 +150,23 @@ void* find_exported(const dl_phdr_info& library, const char* name) {
 
 /// Finds a function of the C library: a name that is linked would find this library's. Null where
 /// it is not glibc.
-void* find_in_c_library(const char* name) {
-  std::pair<const char*, void*> search{name, nullptr};
-  dl_iterate_phdr(
-      [](dl_phdr_info* library, std::size_t, void* data) {
-        auto& [wanted, found] = *static_cast<decltype(search)*>(data);
-        const char* const file = std::strrchr(library->dlpi_name, '/');
-        if (file == nullptr) return 0;
-        if (std::strcmp(file, "/libc.so.6") != 0 && std::strcmp(file, "/libdl.so.2") != 0) return 0;
-        found = find_exported(*library, wanted);
-        return found == nullptr ? 0 : 1;
-      },
-      &search);
-  return search.second;
+template <typename Signature>
+Signature in_c_library(const char* name) {
+  static constinit std::atomic<void*> known{nullptr};
+  const auto look = [](dl_phdr_info* library, std::size_t, void* wanted) {
+    const char* const file = std::strrchr(library->dlpi_name, '/');
+    if (file == nullptr) return 0;
+    if (std::strcmp(file, "/libc.so.6") != 0 && std::strcmp(file, "/libdl.so.2") != 0) return 0;
+    void* const found = find_exported(*library, static_cast<const char*>(wanted));
+    if (found != nullptr) known = found;
+    return found == nullptr ? 0 : 1;
+  };
+  if (known == nullptr) dl_iterate_phdr(look, const_cast<char*>(name));
+  return reinterpret_cast<Signature>(known.load());
 }
 
-FindVersion real_dlvsym() {
-  static constinit std::atomic<void*> known{nullptr};
-  if (known == nullptr) known = find_in_c_library("dlvsym");
-  return reinterpret_cast<FindVersion>(known.load());
-}
-
-FindSymbol real_dlsym() {
-  static constinit std::atomic<void*> known{nullptr};
-  if (known == nullptr) known = find_in_c_library("dlsym");
-  return reinterpret_cast<FindSymbol>(known.load());
-}
+FindVersion real_dlvsym() { return in_c_library<FindVersion>("dlvsym"); }
+FindSymbol real_dlsym() { return in_c_library<FindSymbol>("dlsym"); }
 
 /// Finds a function in the library that has it, if the program has loaded that; else behind this
 /// library in the order in which symbols are looked for.
@@ -475,11 +465,11 @@ struct Lookup {
   void* ask;
 };
 
-/// Gives what stands before dlsym() and dlvsym() where a program found the C library's.
+/// Gives what stands before dlsym() and dlvsym() where a program found the C library's; else null.
 void* in_place_of(void* found) {
   if (found == reinterpret_cast<void*>(real_dlsym())) return const_cast<char*>(linkgain_dlsym);
   if (found == reinterpret_cast<void*>(real_dlvsym())) return const_cast<char*>(linkgain_dlvsym);
-  return found;
+  return nullptr;
 }
 
 }  // namespace
@@ -502,9 +492,8 @@ extern "C" __attribute__((visibility("hidden"), used)) Lookup linkgain_look_up(
   Function* const function = find_function(name);
   if (function == nullptr) {
     if (std::strcmp(name, "dlsym") != 0 && std::strcmp(name, "dlvsym") != 0) return ask;
-    void* const real = look();
-    void* const own = in_place_of(real);
-    return own == real ? ask : Lookup{own, nullptr};
+    void* const own = in_place_of(look());
+    return own == nullptr ? ask : Lookup{own, nullptr};
   }
   void* found = is_in_scope ? function->own() : look();
   if (found == function->own()) found = find_in_driver(name);
