@@ -132,7 +132,9 @@ std::string readable_bandwidth(double gb_per_s) {
 }
 
 std::string percent_of_digits(double share, int digits) {
-  return fmt::format("{:.{}g} %", 100.0 * share, digits);
+  const double percent = 100.0 * share;
+  if (percent >= std::pow(10.0, digits) - 0.5) return fmt::format("{:.0f} %", percent);
+  return fmt::format("{:.{}g} %", percent, digits);
 }
 
 std::string counted(std::int64_t count, std::string_view one, std::string_view many) {

@@ -22,6 +22,8 @@ namespace {
 
 std::string percent(double log) {
   const double value = 100.0 * std::expm1(log);
+  constexpr double kGreatestShown = 99'900.0;  // of two launches an interval may end anywhere
+  if (value > kGreatestShown) return fmt::format(">+{:.0f}", kGreatestShown);
   return fmt::format("{:+.{}f}", value, std::abs(value) < 9.995 ? 2 : 1);
 }
 

@@ -8,11 +8,11 @@
 #include "linkgain/baseline/check_report.hpp"
 #include "linkgain/baseline/regression.hpp"
 #include "linkgain/cases/tolerance.hpp"
+#include "linkgain/formats/textfile.hpp"
 #include "linkgain/tables/junit.hpp"
 #include "linkgain/tables/prometheus.hpp"
 #include "subcommand.hpp"
 #include "terminal.hpp"
-#include "textfile.hpp"
 
 namespace linkgain {
 namespace {

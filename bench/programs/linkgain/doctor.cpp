@@ -23,6 +23,7 @@
 #include "linkgain/diagnostics/diagnosis_table.hpp"
 #include "linkgain/diagnostics/survey.hpp"
 #include "linkgain/formats/diagnosis_files.hpp"
+#include "linkgain/formats/textfile.hpp"
 #include "linkgain/jobs/job.hpp"
 #include "linkgain/process/process.hpp"
 #include "linkgain/process/signals.hpp"
@@ -30,7 +31,6 @@
 #include "linkgain/tables/prometheus.hpp"
 #include "linkgain/telemetry/host.hpp"
 #include "subcommand.hpp"
-#include "textfile.hpp"
 
 namespace linkgain {
 namespace {
@@ -206,6 +206,23 @@ Outcome diagnose(const DoctorOptions& options) {
   return outcome;
 }
 
+/// Refuses --only of what other options find or leave out.
+void require_findable(const DoctorOptions& options) {
+  const std::vector<std::string>& only = options.only;
+  if (options.prove && !only.empty() && std::ranges::count(only, "p2p-delivery") == 0) {
+    throw UsageError("--prove finds p2p-delivery, which --only leaves out",
+                     "linkgain doctor --prove --only p2p-delivery");
+  }
+  if (!options.prove && only == std::vector<std::string>{"p2p-delivery"}) {
+    throw UsageError("only --prove finds p2p-delivery",
+                     "linkgain doctor --prove --only p2p-delivery");
+  }
+  if (!options.load && only == std::vector<std::string>{"nvlink-bandwidth"}) {
+    throw UsageError("only --load finds nvlink-bandwidth",
+                     "linkgain doctor --load --only nvlink-bandwidth");
+  }
+}
+
 void declare(CommandLine& line, DoctorOptions& options) {
   add_document_format(line, options.format);
   line.app.add_flag("--load", options.load,
@@ -236,13 +253,7 @@ void declare(CommandLine& line, DoctorOptions& options) {
       line.deferred
           .add_list("--only", options.only, parse_check, "Checks, such as nvlink-links,p2p")
           ->type_name("CHECK,...");
-  line.deferred.then([&options] {
-    if (options.prove && !options.only.empty() &&
-        std::ranges::count(options.only, "p2p-delivery") == 0) {
-      throw UsageError("--prove finds p2p-delivery, which --only leaves out",
-                       "linkgain doctor --prove --only p2p-delivery");
-    }
-  });
+  line.deferred.then([&options] { require_findable(options); });
   line.app.add_flag("--node", options.node,
                     "Only checks of the machine, none of what a run from here would find (cores, "
                     "variables, mpirun)");

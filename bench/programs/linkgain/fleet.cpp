@@ -7,11 +7,11 @@
 #include "linkgain/analysis/launch_statistics.hpp"
 #include "linkgain/base/hostlist.hpp"
 #include "linkgain/base/regular_file.hpp"
+#include "linkgain/formats/textfile.hpp"
 #include "linkgain/hardware/machine.hpp"
 #include "linkgain/record/journal.hpp"
 #include "linkgain/tables/prometheus.hpp"
 #include "subcommand.hpp"
-#include "textfile.hpp"
 
 namespace linkgain {
 namespace {

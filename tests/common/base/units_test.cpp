@@ -180,5 +180,11 @@ TEST(DataTypesAndReductions, RefuseOtherNamesWithTheNearest) {
   answers.expect_golden("names_refused.txt");
 }
 
+TEST(PercentOfDigits, WritesNoExponent) {
+  EXPECT_EQ(percent_of_digits(0.0041, 2), "0.41 %");
+  EXPECT_EQ(percent_of_digits(0.996, 2), "100 %");
+  EXPECT_EQ(percent_of_digits(1.64, 2), "164 %");
+}
+
 }  // namespace
 }  // namespace linkgain::test

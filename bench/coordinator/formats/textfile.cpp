@@ -1,4 +1,4 @@
-#include "textfile.hpp"
+#include "linkgain/formats/textfile.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
