@@ -134,7 +134,7 @@ void add_run(std::vector<Warning>& cautions, const RunComparison& comparison,
   }
   const auto disturbances =
       disturbance_warnings(run.name, cases, run.neighbours, run.link_errors, run.warnings);
-  cautions.insert(cautions.end(), disturbances.begin(), disturbances.end());
+  for (const Warning& each : disturbances) add_once(cautions, each);
 }
 
 std::size_t ranks_of(const RunFigures& run) {

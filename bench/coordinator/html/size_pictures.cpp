@@ -135,10 +135,26 @@ std::optional<Plot::Point> point_of(const Case& definition, const VariantSummary
   return point;
 }
 
+/// Tells whether the variant's curve is that of the first one over again: linkgain's kernel heeds
+/// no variable of NCCL's.
+bool is_of_same_kernel(const Family::Member& member, const std::string& name) {
+  const Curve& curve = *member.curve;
+  if (!curve.definition().kernel || name == curve.variants.front()) return false;
+  const VariantSummary* const first = curve.cases.back()->find(curve.variants.front());
+  const VariantSummary* const own = curve.cases.back()->find(name);
+  const auto worker_of = [&](const VariantSummary* each) {
+    const std::vector<Variant>& variants = member.run->summary->record.settings.variants;
+    return std::ranges::find(variants, each->result->variant, &Variant::name)->worker;
+  };
+  return first != nullptr && own != nullptr && first->result->path == own->result->path &&
+         worker_of(first) == worker_of(own);
+}
+
 void add_variants(Plot& plot, const Family& family, Shown shown) {
   for (const Family::Member& member : family.members) {
     std::size_t style = family.first_style(member);
     for (const std::string& name : member.curve->variants) {
+      if (is_of_same_kernel(member, name)) continue;
       Plot::Series series{.name = series_name(family, member, title_of(*member.curve, name)),
                           .style = style++};
       for (const CaseSummary* each : member.curve->cases) {
@@ -177,6 +193,7 @@ void add_speed_ups(Plot& plot, const Family& family) {
     const std::vector<std::string>& variants = member.curve->variants;
     const bool of_settings = member.run->summary->tuning.has_value();
     for (std::size_t i = 1; i < variants.size(); ++i) {
+      if (is_of_same_kernel(member, variants[i])) continue;
       std::string own = title_of(*member.curve, variants.front());
       std::string other = title_of(*member.curve, variants[i]);
       if (of_settings) std::swap(own, other);

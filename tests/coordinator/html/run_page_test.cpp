@@ -359,6 +359,15 @@ TEST(RunPage, ShowsKernelsBesideNccl) {
   EXPECT_THAT(page, HasSubstr("NCCL, P2P on"));
 }
 
+TEST(RunPage, DrawsAKernelOnceForAllSettingsOfNcclOnAPath) {
+  Record record = recorded("2xH200-kernels");
+  EXPECT_THAT(run_page(RunSummary(record)), AllOf(HasSubstr("linkgain&apos;s kernel, host<"),
+                                                  Not(HasSubstr("linkgain&apos;s kernel, ll128<")),
+                                                  Not(HasSubstr("kernel, p2p against ll128"))));
+  record.settings.variants.back().worker = "/other/linkgain-bench";
+  EXPECT_THAT(run_page(RunSummary(record)), HasSubstr("linkgain&apos;s kernel, ll128<"));
+}
+
 TEST(RunPage, OfTheFullProfileOnEightGpusIsSmall) {
   constexpr std::size_t kMost = 3'000'000;
   Record record = profile_record(Profile::full, 8, 2, kFewestSamples);
