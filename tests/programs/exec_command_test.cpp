@@ -71,7 +71,7 @@ TEST_F(ExecCommand, SeesWhichVariablesItsProcessesHave) {
     const Outcome outcome = with_status(0, run({"--rounds", "1"}, command));
     ASSERT_THAT(warning_codes(), Contains("exec-container")) << command[0];
     EXPECT_THAT(warning("exec-container").at("text").get<std::string>(),
-                testing::EndsWith("P2P was not switched"))
+                testing::EndsWith("P2P is not switched"))
         << command[0];
     EXPECT_THAT(outcome.output, HasSubstr("Variant")) << command[0];
   }

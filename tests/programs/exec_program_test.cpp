@@ -329,7 +329,7 @@ TEST_F(ExecProgram, ShowsOutputWhereAskedTo) {
 
 TEST_F(ExecProgram, DryRunWarnsOfVariablesAsTheRunDoes) {
   const std::vector<std::string> command{"env", "-i", "true"};
-  const std::string warning = "so P2P was not switched";
+  const std::string warning = "so P2P is not switched";
   const Outcome planned = with_status(0, run({"--dry-run"}, command));
   EXPECT_THAT(planned.error, HasSubstr(warning));
   EXPECT_THAT(planned.output, Not(HasSubstr(warning))) << "it can be pasted";

@@ -352,7 +352,7 @@ const Environment& Rounds::set_by(int variant) const {
 
 /// Warns of variables of variants that do not reach the program, once.
 void Rounds::warn_of_containers() {
-  const std::optional<Warning> warning = container_warning(plan_, received_);
+  const std::optional<Warning> warning = container_warning(plan_, received_, record_);
   if (warning && std::ranges::count(record_.warnings, *warning) > 0) return;
   std::erase_if(record_.warnings,
                 [](const Warning& each) { return is(each, WarningCode::exec_container); });

@@ -9,11 +9,13 @@
 #include <tuple>
 #include <utility>
 
+#include "linkgain/analysis/program_path.hpp"
 #include "linkgain/analysis/program_validity.hpp"
 #include "linkgain/exec/command_words.hpp"
 #include "linkgain/hardware/nccl_environment.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/telemetry/nccl_log.hpp"
+#include "linkgain/telemetry/program_traffic.hpp"
 #include "linkgain/watch/program_evidence.hpp"
 #include "program_logs.hpp"
 
@@ -82,6 +84,32 @@ std::string how_to_pass_on(const ExecPlan& plan, const RunPlace& place,
       advice, log, library);
 }
 
+/// Tells whether a variant's variable allows or forbids P2P.
+bool switches_p2p(const std::string& name, const std::string& value) {
+  return name == "NCCL_P2P_LEVEL" || name == "GGML_CUDA_P2P" || forbids_p2p(name, value);
+}
+
+/// Tells whether nothing else that is known parts the variants by P2P: neither a variable that
+/// reached a program, nor the command's words, nor the paths of the runs.
+bool is_nothing_switched(const ExecPlan& plan, const std::vector<Environment>& received,
+                         const Record& record) {
+  bool used = false;
+  bool without = false;
+  for (std::size_t i = 0; i < plan.variants.size(); ++i) {
+    const Variant& each = plan.variants[i];
+    const auto arrived = [&](const auto& variable) {
+      const auto& [name, value] = variable;
+      return switches_p2p(name, value) && received[i].at(name) == value;
+    };
+    if (std::ranges::any_of(each.environment, arrived)) return false;
+    if (words_of(plan, {.variant = static_cast<int>(i)}) != words_of(plan, {})) return false;
+    const Path path = path_of_program(counted_runs(record, each.name), record.machine);
+    used = used || has_p2p(path);
+    without = without || is_without_p2p(path);
+  }
+  return !used || !without;
+}
+
 }  // namespace
 
 Environment environment_received(const ExecPlan& plan, int variant,
@@ -109,9 +137,11 @@ std::optional<Warning> compose_warning(const ExecPlan& plan) {
 }
 
 std::optional<Warning> container_warning(const ExecPlan& plan,
-                                         const std::vector<Environment>& received) {
+                                         const std::vector<Environment>& received,
+                                         const Record& record) {
   std::set<std::string> names;
   std::set<std::string> parts;  // of variants
+  bool is_p2p = false;
   bool is_set_by_command = false;
   std::optional<RunPlace> container;
   for (std::size_t i = 0; i < plan.variants.size(); ++i) {
@@ -120,6 +150,7 @@ std::optional<Warning> container_warning(const ExecPlan& plan,
       if (received[i].at(name) == value) continue;
       names.insert(name);
       parts.insert(name);
+      is_p2p = is_p2p || switches_p2p(name, value);
       is_set_by_command = is_set_by_command || !received[i].at(name).empty();
       if (starts_container(words_of(plan, place))) container = place;
     }
@@ -132,13 +163,11 @@ std::optional<Warning> container_warning(const ExecPlan& plan,
   }
   if (names.empty()) return std::nullopt;
   const std::string all = fmt::format("{}", fmt::join(names, ", "));
-  const bool is_p2p = std::ranges::any_of(names, [](const std::string& name) {
-    return name.starts_with("NCCL_P2P_") || name == kPreload;
-  });
+  is_p2p = is_p2p && is_nothing_switched(plan, received, record);
   Warning warning = warning_of(
       WarningCode::exec_container,
       fmt::format("{} of the variants {} not reach the program{}", fmt::join(parts, ", "),
-                  parts.size() == 1 ? "does" : "do", is_p2p ? ", so P2P was not switched" : ""));
+                  parts.size() == 1 ? "does" : "do", is_p2p ? ", so P2P is not switched" : ""));
   warning.advice =
       is_set_by_command ? fmt::format("give the command no values for {}", all)
       : container       ? how_to_pass_on(plan, *container, names)
@@ -158,7 +187,7 @@ std::vector<Environment> all_received(const ExecPlan& plan) {
 std::vector<Warning> warnings_of(const ExecPlan& plan, const Record& begun) {
   std::vector<Warning> warnings = forbidden_p2p_warnings(begun);
   for (const auto& warning : {refused_p2p_warning(begun), compose_warning(plan),
-                              container_warning(plan, all_received(plan))}) {
+                              container_warning(plan, all_received(plan), begun)}) {
     if (warning) warnings.push_back(*warning);
   }
   return warnings;

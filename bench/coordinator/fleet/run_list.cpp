@@ -9,6 +9,7 @@
 #include <cctype>
 #include <system_error>
 #include <tuple>
+#include <utility>
 
 #include "linkgain/analysis/run_validity.hpp"
 #include "linkgain/base/errors.hpp"
@@ -60,9 +61,10 @@ std::string result_text(const CaseSummary& each, const Comparison& comparison) {
 std::string no_change_text(const Record& record, const CaseSummary& each,
                            const Comparison& comparison) {
   using enum WarningCode;
-  for (const WarningCode code : {same_path, exec_no_change, exec_container}) {
-    if (std::ranges::count(record.warnings, name_of(code), &Warning::code) > 0)
-      return "not switched";
+  for (const auto& [code, words] :
+       {std::pair(same_path, "not switched"), std::pair(exec_no_change, "not switched"),
+        std::pair(exec_container, "variables lost")}) {
+    if (std::ranges::count(record.warnings, name_of(code), &Warning::code) > 0) return words;
   }
   if (comparison.verdict != Verdict::same) return std::string(name_of(comparison.verdict));
   const double least = 1.0 / (1.0 + precision_of(record.settings, each.definition()));

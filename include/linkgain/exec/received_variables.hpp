@@ -23,9 +23,11 @@ std::vector<Environment> all_received(const ExecPlan& plan);
 std::optional<Warning> compose_warning(const ExecPlan& plan);
 
 /// Warns of variables of variants that do not reach the program, as a container or sudo does not
-/// pass them on or the command sets them itself. `received` is by variant.
+/// pass them on or the command sets them itself. `received` is by variant; `record` has the runs so
+/// far, whose paths may show that P2P was switched all the same.
 std::optional<Warning> container_warning(const ExecPlan& plan,
-                                         const std::vector<Environment>& received);
+                                         const std::vector<Environment>& received,
+                                         const Record& record = {});
 
 /// Gives both warnings before any run, and those of P2P that a variable forbids or the driver
 /// refuses.

@@ -44,6 +44,33 @@ TEST(VariablesOfPrograms, AreThoseThatProcessesHad) {
   EXPECT_FALSE(is_of_container(once));
 }
 
+/// Leaves P2P as it was with lost variables only where nothing else is known to switch it.
+TEST(VariablesOfPrograms, AreNotAllThatSwitchesP2p) {
+  ExecOptions options;
+  options.command = {"sh"};
+  options.variants = {"p2p", "p2p-sys", "host"};
+  ExecPlan plan = make_exec_plan(options, {{"PATH", "/usr/bin:/bin"}});
+  plan.command = {"docker", "run", "image", "train"};
+  const auto text = [&](const Record& record) {
+    const std::optional<Warning> warning = container_warning(plan, all_received(plan), record);
+    return warning ? warning->text : "";
+  };
+  EXPECT_THAT(text({}), testing::EndsWith("P2P is not switched"));
+  Record seen;
+  for (const auto& [variant, transport] :
+       {std::pair("p2p", "P2P/CUMEM"), std::pair("host", "SHM/direct")}) {
+    ProgramRun& run = seen.runs.emplace_back();
+    run.variant = variant;
+    run.evidence.connections = {{transport, 0, 1}};
+  }
+  EXPECT_THAT(text(seen), testing::EndsWith("reach the program")) << "paths differ";
+  plan.command = {"docker", "run", "image", "{variant}"};
+  EXPECT_THAT(text({}), testing::EndsWith("reach the program")) << "commands differ";
+  plan.command = {"docker", "run", "-e", "NCCL_P2P_DISABLE", "image"};
+  EXPECT_THAT(text({}), testing::HasSubstr("NCCL_P2P_LEVEL"));
+  EXPECT_THAT(text({}), testing::EndsWith("reach the program")) << "the one of host does";
+}
+
 TEST(LogsOfPrograms, AreMissedOnce) {
   ExecOptions options;
   options.command = {"sh"};

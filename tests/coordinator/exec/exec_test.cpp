@@ -205,7 +205,7 @@ TEST_F(Exec, WarnsOfVariablesThatDoNotEnterTheContainer) {
   EXPECT_EQ(warning_of_runs().code, "") << "no container";
   plan.command = {"docker", "run", "-e", "NCCL_WIN_ENABLE", "image"};
   EXPECT_THAT(warning_of_runs().text, testing::StartsWith("NCCL_NVLS_ENABLE, NCCL_P2P_DISABLE of"));
-  EXPECT_THAT(warning_of_runs().text, testing::EndsWith("P2P was not switched"));
+  EXPECT_THAT(warning_of_runs().text, testing::EndsWith("P2P is not switched"));
   EXPECT_THAT(warning_of_runs().advice,
               testing::HasSubstr(": -e NCCL_NVLS_ENABLE -e NCCL_P2P_DISABLE"));
   plan.command.insert(plan.command.begin() + 2, "--env-host");
