@@ -270,12 +270,15 @@ std::string path_cell(const Row& row) {
   return path == Path::unknown ? "" : std::string(readable_path(path));
 }
 
-std::string what_is_timed(const CaseComparison& each) {
+std::string what_is_timed(const CaseComparison& each, const RunComparison& comparison) {
   if (is_number(each)) return case_label(each.definition);
   const std::optional<ProgramMetric>& metric = each.definition.metric;
   const bool has_size = !each.definition.training && !metric;
   const std::string at = metric && !metric->at.empty() ? " at " + metric->at : "";
-  return fmt::format("the same {}{}", spoken_operation(each.definition),
+  const bool is_other_program =
+      metric && std::ranges::count(comparison.changes, "command", &MachineDifference::what) > 0;
+  return fmt::format("{} {}{}", is_other_program ? "another" : "the same",
+                     spoken_operation(each.definition),
                      has_size ? " of " + readable_bytes(each.definition.size) : at);
 }
 
@@ -314,8 +317,9 @@ void add_headline(Document& document, const RunComparison& comparison) {
   if (is_of_training || is_about_nvlink(*each)) document.table(headline_table(rows, *each, steps));
   if (each != largest_change(comparison)) {
     const bool is_of_one_step = is_of_training && !steps;
-    document.paragraph(verdict_sentence((is_of_one_step ? "a step of " : "") + what_is_timed(*each),
-                                        *each, comparison.tolerance));
+    document.paragraph(
+        verdict_sentence((is_of_one_step ? "a step of " : "") + what_is_timed(*each, comparison),
+                         *each, comparison.tolerance));
   }
   if (is_of_training) document.paragraph(training_text(each->definition, rows, steps));
 }

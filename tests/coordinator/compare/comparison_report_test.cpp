@@ -135,6 +135,9 @@ TEST(ComparisonReport, OfProgramsHasTheirMetrics) {
   RunFigures after = program(80.0, 2500.0);
   Situations texts;
   texts.add("faster", text_of(before, after));
+  RunFigures other = after;
+  other.settings.program->command = {"test"};
+  texts.add("another program", text_of(before, other));
   after.cases.resize(1);
   after.cases[0] = timed("exec/time", "p2p", launches_around(101.0, 0.05, 8));
   after.cases[0].busbw.reset();
