@@ -105,11 +105,17 @@ std::vector<Stretch> stretches_of(const std::vector<const CaseSummary*>& along, 
   return stretches;
 }
 
-/// Says where along the axis a difference turns, begins or ends to be shown; empty where it is the
-/// same all along.
-std::string turns_text(const std::vector<Stretch>& all) {
+/// Says where along the axis, of so many values, a difference turns, begins or ends to be shown;
+/// empty where it is the same all along.
+std::string turns_text(const std::vector<Stretch>& all, std::size_t values) {
   std::string text;
   const auto at = [](const CaseSummary* each) { return each->definition().metric->at; };
+  const auto is_of_change = [](const Stretch& each) { return each.verdict != Verdict::same; };
+  const auto lone = std::ranges::find_if(all, is_of_change);
+  if (values > 2 && std::ranges::count_if(all, is_of_change) == 1 && lone->first == lone->last) {
+    return fmt::format(" A difference is shown at {} alone, one of {} values.", at(lone->first),
+                       values);
+  }
   const Stretch* decided = nullptr;
   for (const Stretch& each : all) {
     const bool is_change = each.verdict != Verdict::same;
@@ -170,7 +176,7 @@ std::string axis_sentence(const std::vector<const CaseSummary*>& along, std::siz
                                 : fmt::format("{}", fmt::join(parts, ", "));
   return fmt::format("Speed-up{} by {}: {}.{}{}", beside,
                      axis_of(*along.front()->definition().metric), named, lacks_text(along, other),
-                     is_ordered ? turns_text(stretches_of(along, other)) : "");
+                     is_ordered ? turns_text(stretches_of(along, other), parts.size()) : "");
 }
 
 /// Adds what a control of the run shows.
