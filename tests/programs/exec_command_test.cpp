@@ -59,6 +59,30 @@ TEST_F(ExecCommand, ShowsItsLinesWhereAProgramIsMissing) {
   }
 }
 
+TEST_F(ExecCommand, SaysBeforeItRunsThatNcclTakesNoP2p) {
+  const auto said_of = [&](const std::string& scenario, const Words& options) {
+    ProgramRequest made = request(joined({"--rounds", "1"}, options), {"sh", "-c", "echo it runs"});
+    made.environment["LINKGAIN_NVML_LIBRARY"] = NVML_DOUBLE;
+    made.environment["LINKGAIN_NVML_SCENARIO"] = scenario;
+    made.environment["NCCL_P2P_LEVEL"] = "PIX";  // the default depends on this machine's CPU
+    return run_program(made).error;
+  };
+  constexpr const char* kSaid = "NCCL takes host memory with every variant (";
+  for (const Words& options : {Words{"--dry-run"}, Words{"--show-output"},
+                               Words{"--variant", "p2p", "--variant", "no-p2p"}}) {
+    const std::string said = said_of("rtx4090-p2p", options);
+    EXPECT_THAT(said, HasSubstr(kSaid)) << options.front();
+    EXPECT_THAT(said, HasSubstr("--variant p2p-sys")) << options.front();
+    EXPECT_LT(said.find(kSaid), said.find("it runs"));
+  }
+  EXPECT_THAT(said_of("rtx4090-p2p", {"--variant", "host", "--variant", "p2p-sys"}),
+              Not(HasSubstr(kSaid)));
+  EXPECT_THAT(said_of("rtx4090-p2p", {"--variant", "a:NCCL_ALGO=Ring", "--variant", "p2p"}),
+              Not(HasSubstr(kSaid)));
+  EXPECT_THAT(said_of("rtx4090", {}), Not(HasSubstr(kSaid))) << "the driver refuses it";
+  EXPECT_THAT(said_of("h200x2", {}), Not(HasSubstr(kSaid)));
+}
+
 TEST_F(ExecCommand, SeesWhichVariablesItsProcessesHave) {
   write_script("unset.sh", "#!/bin/sh\nunset NCCL_P2P_DISABLE\nsleep 0.7\n");
   write_script("fixed.sh", "#!/bin/sh\nNCCL_P2P_DISABLE=0 sleep 0.7\n");

@@ -318,11 +318,13 @@ void judge_change(const std::vector<ArmEvidence>& arms, std::vector<Warning>& wa
     const Path path = arms[i].path;
     if (arms[i].p2p_off() != arms.front().p2p_off() && is_without_p2p(path) &&
         arms.front().path == path && !connections_of(arms[i].runs).empty()) {
-      warnings.push_back(warning_of(
-          WarningCode::exec_no_change,
-          fmt::format("{} and {} both took {} by NCCL's log ({}): the variant changed nothing",
-                      arms.front().variant, arms[i].variant, taken_text(arms[i]),
-                      connections_text(arms[i]))));
+      warnings.push_back(
+          {name_of(WarningCode::exec_no_change),
+           fmt::format("{} and {} both took {} by NCCL's log ({}): the variant changed nothing",
+                       arms.front().variant, arms[i].variant, taken_text(arms[i]),
+                       connections_text(arms[i])),
+           "`linkgain topo` says why NCCL takes no P2P; where the driver allows it, --variant host "
+           "--variant p2p-sys measures it across CPUs, too"});
       continue;
     }
     const std::optional<double> first = nvlink_bytes_in_a_run(arms.front().runs);

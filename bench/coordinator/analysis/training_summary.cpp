@@ -13,7 +13,7 @@ Losses judged_losses(const CaseResult& result, std::size_t variant) {
   std::vector<const Sample*> samples;
   for (const Sample& sample : result.samples) {
     if (sample.variant != static_cast<int>(variant)) continue;
-    if ((sample.round + 1) * kStepsPerBlock <= kJudgedSteps) samples.push_back(&sample);
+    if (sample.round < kJudgedSteps / kStepsPerBlock) samples.push_back(&sample);
   }
   return losses_of(samples);
 }

@@ -278,6 +278,30 @@ std::vector<std::string> passed_variables(Words words) {
   return passed;
 }
 
+/// Finds what a word mounts, on the host and in the container: "-v/a:/b:ro", "/a:/b",
+/// "type=bind,src=/a,dst=/b". Both are empty where it mounts nothing.
+std::pair<std::string, std::string> mounted_folders(std::string_view word) {
+  if (const std::size_t path = word.find('/'); word.starts_with("-v")) {
+    word.remove_prefix(std::min(path, word.size()));
+  } else if (word.starts_with("--")) {
+    word.remove_prefix(std::min(word.find('=') + 1, word.size()));
+  }
+  std::pair<std::string, std::string> folders;
+  for (const std::string& each : split(word, ',')) {
+    const std::size_t equals = each.find('=');
+    if (equals == each.npos) continue;
+    const std::string_view name = std::string_view(each).substr(0, equals);
+    if (is_among(name, "src|source")) folders.first = each.substr(equals + 1);
+    if (is_among(name, "dst|destination|target")) folders.second = each.substr(equals + 1);
+  }
+  if (!folders.second.empty()) return folders;
+  const std::vector<std::string> parts = split(word, ':');
+  if (parts.size() < 2 || parts[0].find('=') != parts[0].npos || !parts[1].starts_with('/')) {
+    return {};
+  }
+  return {parts[0], parts[1]};
+}
+
 /// Lists what a container of docker gets.
 Environment passed_by_docker(Words words, const Environment& environment) {
   Environment inside;
@@ -363,6 +387,20 @@ bool starts_container(const std::vector<std::string>& command) {
   Environment unused;
   const Words words = without_wrappers(command, unused);
   return !words.empty() && is_of_containers(words.front());
+}
+
+bool may_see(const std::vector<std::string>& command, const std::filesystem::path& file) {
+  Environment unused;
+  const Words words = without_wrappers(command, unused);
+  if (std::ranges::find(words, "run") == words.end()) return true;
+  return std::ranges::any_of(words, [&](const std::string& word) {
+    const auto [source, target] = mounted_folders(word);
+    if (target.empty()) return false;
+    const std::filesystem::path inside = file.lexically_relative(target);
+    if (inside.empty() || *inside.begin() == "..") return false;
+    return !source.starts_with('/') ||
+           std::filesystem::exists(std::filesystem::path(source) / inside);
+  });
 }
 
 bool runs_in_container(const std::vector<std::string>& command) {

@@ -74,6 +74,7 @@ class Rounds {
     warn_of_rates({});
     if (const auto compose = compose_warning(plan_)) warn_at_once(*compose);
     warn_of_containers();
+    if (const auto lost = lost_logs_warning(plan_)) note_warning(*lost);
     warm_up();
     StopReason stopped = run_rounds(1, plan_.rounds);
     if (stopped == StopReason::out_of_rounds) {
@@ -326,8 +327,7 @@ void Rounds::warn_at_once(const Warning& warning) {
 }
 
 void Rounds::note_warning(const Warning& warning) {
-  const std::string_view before_advice = warning.advice.empty() ? "" : ": ";
-  observer_.note(fmt::format("{}{}{}", warning.text, before_advice, warning.advice));
+  observer_.note(fmt::format("{}: {}", warning.text, warning.advice));
 }
 
 /// Warns of rates that count as times, at once: an answer the wrong way round would come too late.

@@ -156,7 +156,7 @@ std::string dry_run_text(const ExecPlan& plan, const Environment& environment) {
     const std::string log = assignments_before(log_variables_of(plan, i, environment));
     const std::string& name = plan.variants[static_cast<std::size_t>(i)].name;
     if (!log.empty()) {
-      text += fmt::format("# {}for {}, too: NCCL's log tells its path\n", log, name);
+      text += fmt::format("# {}for {}, too, so that NCCL logs its path\n", log, name);
     }
   }
   for (const RunPlace& place : places) {

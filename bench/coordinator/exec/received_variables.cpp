@@ -59,29 +59,45 @@ std::vector<Environment> environments_of_program(const SeenProcesses& all,
   return {environment_behind(*program, all, left)};
 }
 
-/// Says how the program's container gets the variables; beside them those of logs that linkgain
-/// sets and the command does not pass on.
-std::string how_to_pass_on(const ExecPlan& plan, const RunPlace& place,
-                           const std::set<std::string>& names) {
+/// What keeps the logs that tell the path from leaving a container that docker or the like starts.
+struct LostLogs {
+  std::set<std::string> names;  ///< of variables that it is not given
+  std::string library;          ///< the folder of no-p2p's, where it is not mounted
+};
+
+LostLogs lost_logs(const ExecPlan& plan) {
+  LostLogs lost;
+  for (std::size_t i = 0; i < plan.variants.size(); ++i) {
+    const RunPlace place{.variant = static_cast<int>(i)};
+    const std::vector<std::string> words = words_of(plan, place);
+    if (!starts_container(words)) continue;
+    const Environment& own = plan.variants[i].environment;
+    Environment set;
+    if (chooses_nccl_log(plan, place, {}).empty()) set = log_variables({});
+    if (forbids_p2p(kPreload, value_of(own, kPreload))) {
+      set[kRefusalLog];
+      const std::filesystem::path library =
+          std::filesystem::path(no_p2p_folder(own)) / kNoP2pLibrary;
+      if (!may_see(words, library)) lost.library = library.parent_path().string();
+    }
+    const Environment inside = received(words, set);
+    for (const auto& [name, value] : set) {
+      if (!inside.contains(name)) lost.names.insert(name);
+    }
+  }
+  return lost;
+}
+
+/// Says how a container gets variables, and beside them those of logs that linkgain sets and the
+/// command does not pass on.
+std::string how_to_pass_on(const std::set<std::string>& names, const LostLogs& lost) {
   std::string advice = fmt::format("pass it on, before the image: -e {}", fmt::join(names, " -e "));
-  Environment set;
-  if (chooses_nccl_log(plan, place, {}).empty()) set = log_variables({});
-  std::string library;
-  for (const Variant& each : plan.variants) {
-    if (!forbids_p2p(kPreload, value_of(each.environment, kPreload))) continue;
-    set[kRefusalLog];
-    library = fmt::format(", {} for no-p2p", no_p2p_folder(each.environment));
-  }
-  const Environment inside = received(words_of(plan, place), set);
-  std::string log;
-  for (const auto& [name, value] : set) {
-    if (!inside.contains(name)) log += fmt::format(" -e {}", name);
-  }
-  if (log.empty()) return advice;
+  if (lost.names.empty()) return advice;
   return fmt::format(
-      "{}; for the logs that tell the path,{}{}, and the results folder, each as by -v, under its "
-      "own path",
-      advice, log, library);
+      "{}; for the logs that tell the path, -e {}{}, and the results folder, each as by -v, under "
+      "its own path",
+      advice, fmt::join(lost.names, " -e "),
+      lost.library.empty() ? "" : fmt::format(", {} for no-p2p", lost.library));
 }
 
 /// Tells whether a variant's variable allows or forbids P2P.
@@ -143,7 +159,7 @@ std::optional<Warning> container_warning(const ExecPlan& plan,
   std::set<std::string> parts;  // of variants
   bool is_p2p = false;
   bool is_set_by_command = false;
-  std::optional<RunPlace> container;
+  bool is_container = false;
   for (std::size_t i = 0; i < plan.variants.size(); ++i) {
     const RunPlace place{.variant = static_cast<int>(i)};
     for (const auto& [name, value] : plan.variants[i].environment) {
@@ -152,7 +168,7 @@ std::optional<Warning> container_warning(const ExecPlan& plan,
       parts.insert(name);
       is_p2p = is_p2p || switches_p2p(name, value);
       is_set_by_command = is_set_by_command || !received[i].at(name).empty();
-      if (starts_container(words_of(plan, place))) container = place;
+      is_container = is_container || starts_container(words_of(plan, place));
     }
     for (const std::string& name : plan.variants[i].unset) {
       if (!received[i].contains(name)) continue;
@@ -170,10 +186,36 @@ std::optional<Warning> container_warning(const ExecPlan& plan,
                   parts.size() == 1 ? "does" : "do", is_p2p ? ", so P2P is not switched" : ""));
   warning.advice =
       is_set_by_command ? fmt::format("give the command no values for {}", all)
-      : container       ? how_to_pass_on(plan, *container, names)
-                  : fmt::format("pass it on, as by sudo --preserve-env={}, or set it in the script",
-                                fmt::join(names, ","));
+      : is_container
+          ? how_to_pass_on(names, lost_logs(plan))
+          : fmt::format("pass it on, as by sudo --preserve-env={}, or set it in the script",
+                        fmt::join(names, ","));
   return warning;
+}
+
+std::optional<Warning> lost_logs_warning(const ExecPlan& plan) {
+  if (container_warning(plan, all_received(plan))) return std::nullopt;
+  const LostLogs lost = lost_logs(plan);
+  std::vector<std::string> what;
+  std::vector<std::string> advice;
+  if (!lost.names.empty()) {
+    what.push_back(
+        fmt::format("the container does not get {}: without logs, only counters tell "
+                    "the path",
+                    fmt::join(lost.names, ", ")));
+    advice.push_back(
+        fmt::format("before the image, -e {}, and the results folder as by -v, under its own path",
+                    fmt::join(lost.names, " -e ")));
+  }
+  if (!lost.library.empty()) {
+    what.push_back(
+        "the library of no-p2p is not mounted where LD_PRELOAD names it: unless the image has it "
+        "there, no-p2p runs with P2P");
+    advice.push_back(fmt::format("-v {0}:{0}:ro", lost.library));
+  }
+  if (what.empty()) return std::nullopt;
+  return Warning{name_of(WarningCode::exec_container), fmt::format("{}", fmt::join(what, "; ")),
+                 fmt::format("{}", fmt::join(advice, "; "))};
 }
 
 std::vector<Environment> all_received(const ExecPlan& plan) {
@@ -186,8 +228,9 @@ std::vector<Environment> all_received(const ExecPlan& plan) {
 
 std::vector<Warning> warnings_of(const ExecPlan& plan, const Record& begun) {
   std::vector<Warning> warnings = forbidden_p2p_warnings(begun);
-  for (const auto& warning : {refused_p2p_warning(begun), compose_warning(plan),
-                              container_warning(plan, all_received(plan), begun)}) {
+  for (const auto& warning :
+       {refused_p2p_warning(begun), compose_warning(plan),
+        container_warning(plan, all_received(plan), begun), lost_logs_warning(plan)}) {
     if (warning) warnings.push_back(*warning);
   }
   return warnings;

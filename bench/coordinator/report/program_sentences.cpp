@@ -199,8 +199,8 @@ std::vector<std::string> program_sentences(const RunSummary& summary, const Answ
     if (answer.main() != nullptr) add_control(summary, *answer.main(), sentences);
     return sentences;
   }
-  for (const WarningCode code :
-       {WarningCode::p2p_forbidden, WarningCode::same_path, WarningCode::exec_container}) {
+  for (const WarningCode code : {WarningCode::p2p_forbidden, WarningCode::same_path,
+                                 WarningCode::exec_container, WarningCode::exec_no_change}) {
     for (const Warning& warning : summary.record.warnings) {
       if (is(warning, code)) sentences.push_back(warning.text + ".");
     }

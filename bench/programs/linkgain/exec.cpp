@@ -13,18 +13,23 @@
 #include <random>
 #include <utility>
 
+#include "linkgain/analysis/program_validity.hpp"
 #include "linkgain/base/errors.hpp"
 #include "linkgain/base/standard_streams.hpp"
 #include "linkgain/cases/help_text.hpp"
 #include "linkgain/exec/exec_settings.hpp"
 #include "linkgain/exec/presets.hpp"
 #include "linkgain/exec/received_variables.hpp"
+#include "linkgain/hardware/nccl_environment.hpp"
+#include "linkgain/plan/same_path.hpp"
 #include "linkgain/process/signals.hpp"
 #include "linkgain/record/warning.hpp"
 #include "linkgain/run/run_directory.hpp"
 #include "linkgain/tables/escaping.hpp"
 #include "linkgain/tables/text_lines.hpp"
 #include "linkgain/telemetry/host.hpp"
+#include "linkgain/telemetry/topology_reader.hpp"
+#include "plan_text.hpp"
 #include "progress.hpp"
 #include "run_result.hpp"
 #include "subcommand.hpp"
@@ -278,6 +283,29 @@ std::vector<Warning> warnings_of_input() {
                      "the command does not get what is in standard input: its own is empty")};
 }
 
+/// Warns that NCCL takes P2P between no GPUs with any variant, where one is to turn it off and
+/// neither a variable nor the driver, of which others warn, is the reason.
+std::optional<Warning> unused_p2p_warning(const ExecPlan& plan, const Record& begun,
+                                          const Environment& environment) {
+  if (begun.machine.ranks.empty() || refused_p2p_warning(begun)) return std::nullopt;
+  const auto is_off = [](const Variant& each) {
+    return std::ranges::any_of(each.environment, [](const auto& variable) {
+      return forbids_p2p(variable.first, variable.second);
+    });
+  };
+  const auto off = std::ranges::count_if(plan.variants, is_off);
+  if (off == 0 || off == std::ssize(plan.variants)) return std::nullopt;
+  const SurveySources sources = sources_of_this_process(environment);
+  const auto same =
+      same_path(plan.variants, nccl_settings_of(plan.variants, sources), survey_topology());
+  if (!same || std::ssize(same->variants) < std::ssize(plan.variants)) return std::nullopt;
+  return Warning{name_of(WarningCode::same_path),
+                 fmt::format("NCCL takes host memory with every variant ({}): what it carries does "
+                             "not show what P2P is worth",
+                             same->why),
+                 same->advice};
+}
+
 /// Prints the command lines, and warns of what a run of them would meet.
 void show_plan(const ExecOptions& options, const ExecPlan& plan, const Environment& environment) {
   fmt::print("{}", dry_run_text(plan, environment));
@@ -290,6 +318,9 @@ void show_plan(const ExecOptions& options, const ExecPlan& plan, const Environme
   }
   const Record begun = begin_record(options, plan, environment);
   for (const Warning& each : warnings_of(plan, begun)) warn(each.text, each.advice);
+  if (const auto unused = unused_p2p_warning(plan, begun, environment)) {
+    warn(unused->text, unused->advice);
+  }
 }
 
 /// Carries out `linkgain exec`: runs the command, prints the table, writes the files. Returns the
@@ -331,6 +362,9 @@ int carry_out(const ExecOptions& given) {
         [&](const std::string& name) { return directory.run_log(name); },
         [&](const std::string& name) { return directory.nccl_logs(name); }, environment,
         show_output};
+    if (const auto unused = unused_p2p_warning(plan, record, environment)) {
+      progress.note(fmt::format("{}: {}", unused->text, unused->advice));
+    }
     ProgramRunner runner(plan, surroundings, *watch);
     if (!record.machine.ranks.empty()) {
       record.neighbours = Neighbours{.idle_windows = 1, .seen = runner.watch_idle()};

@@ -13,8 +13,7 @@
 #include "linkgain/base/text.hpp"
 #include "linkgain/base/units.hpp"
 #include "linkgain/cases/completion.hpp"
-#include "linkgain/hardware/nccl_choice.hpp"
-#include "linkgain/hardware/nccl_settings.hpp"
+#include "linkgain/plan/same_path.hpp"
 #include "linkgain/race/race.hpp"
 #include "linkgain/record/variants.hpp"
 #include "linkgain/record/warning.hpp"
@@ -110,54 +109,6 @@ RunPlan plan_of_assumed_gpus(const RunOptions& options, Site site, const Machine
   return plan;
 }
 
-/// Returns the pairs of GPUs that the plan uses, and hides the other GPUs from CUDA.
-std::vector<TopologyPair> pairs_of(const RunPlan& plan, Topology& topology) {
-  for (TopologyGpu& gpu : topology.gpus) {
-    if (!uses_gpu(plan, gpu.cuda_index.value_or(-1))) gpu.cuda_index = hidden_from_cuda();
-  }
-  std::vector<TopologyPair> pairs = gpu_pairs(topology);
-  std::erase_if(pairs, [&](const TopologyPair& pair) {
-    const auto is_used = [&](int place) {
-      return topology.gpus[static_cast<std::size_t>(place)].cuda_index.measured();
-    };
-    return !is_used(pair.from) || !is_used(pair.to);
-  });
-  return pairs;
-}
-
-NcclSettings settings_of_variant(const Variant& variant, const SurveySources& sources) {
-  Environment environment = variant.environment;
-  environment.insert(sources.environment.begin(), sources.environment.end());
-  for (const std::string& name : variant.unset) environment.erase(name);
-  return survey_nccl_settings(environment, sources.home, sources.etc);
-}
-
-/// Returns NCCL's choice where all pairs take the path through host memory; else absent.
-std::optional<NcclChoice> staging_of(const Topology& topology,
-                                     const std::vector<TopologyPair>& pairs,
-                                     const NcclSettings& settings) {
-  std::optional<NcclChoice> staging;
-  for (const NcclSetting& setting : settings.in_force) {
-    if (setting.name == "NCCL_SHM_DISABLE" && setting.value != "0") return std::nullopt;
-  }
-  for (const TopologyPair& pair : pairs) {
-    const NcclChoice choice = nccl_choice(topology, pair, p2p_variables(settings));
-    const bool may_join = joined_by_nvlink(pair).value_or(true);
-    if (may_join || choice.path != NcclChoice::Path::host_memory) return std::nullopt;
-    if (!staging || choice.leaves_p2p) staging = choice;
-  }
-  return staging;
-}
-
-/// Says what to do instead of measuring one path by several variants.
-std::string advice_for(const NcclChoice& choice, const NcclSettings& settings,
-                       const Variant& variant) {
-  const NcclSetting* const forbidding = forbidding_p2p(settings);
-  if (choice.leaves_p2p && forbidding != nullptr) return removal_of(*forbidding);
-  return choice.leaves_p2p ? "--variant host --variant p2p-sys compares P2P"
-                           : fmt::format("--variant {} alone takes less time", variant.name);
-}
-
 std::string time_text(const RunPlan& plan) {
   const std::string expected = readable(expected_duration(plan));
   if (plan.is_soak) return expected + ", all of the budget";
@@ -167,33 +118,40 @@ std::string time_text(const RunPlan& plan) {
 
 }  // namespace
 
+std::vector<NcclSettings> nccl_settings_of(const std::vector<Variant>& variants,
+                                           const SurveySources& sources) {
+  std::vector<NcclSettings> all;
+  for (const Variant& variant : variants) {
+    Environment environment = variant.environment;
+    environment.insert(sources.environment.begin(), sources.environment.end());
+    for (const std::string& name : variant.unset) environment.erase(name);
+    all.push_back(survey_nccl_settings(environment, sources.home, sources.etc));
+  }
+  return all;
+}
+
 std::optional<Warning> same_path_notice(const RunPlan& plan, Topology topology,
                                         const SurveySources& sources) {
-  if (plan.backend != BackendKind::nccl || plan.variants.empty()) return std::nullopt;
-  const std::vector<TopologyPair> pairs = pairs_of(plan, topology);
-  const NcclSettings settings = settings_of_variant(plan.variants.front(), sources);
-  const std::optional<NcclChoice> first = staging_of(topology, pairs, settings);
-  std::vector<std::string_view> names;
-  for (const Variant& variant : plan.variants) {
-    const NcclSettings own = settings_of_variant(variant, sources);
-    if (first && staging_of(topology, pairs, own)) names.emplace_back(variant.name);
+  if (plan.backend != BackendKind::nccl) return std::nullopt;
+  for (TopologyGpu& gpu : topology.gpus) {
+    if (!uses_gpu(plan, gpu.cuda_index.value_or(-1))) gpu.cuda_index = hidden_from_cuda();
   }
-  if (names.size() < 2) return std::nullopt;
-  const bool fits = std::ranges::any_of(pairs, [&](const TopologyPair& pair) {
+  const auto same = same_path(plan.variants, nccl_settings_of(plan.variants, sources), topology);
+  if (!same) return std::nullopt;
+  const bool fits = std::ranges::any_of(seen_pairs(topology), [&](const TopologyPair& pair) {
     return could_be_bridged(topology.gpus[static_cast<std::size_t>(pair.from)],
                             topology.gpus[static_cast<std::size_t>(pair.to)]);
   });
   const bool may_be_one = std::ranges::any_of(topology.gpus, may_have_nvlink, &TopologyGpu::nvlink);
-  Warning notice = warning_of(
-      WarningCode::same_path,
+  return Warning{
+      name_of(WarningCode::same_path),
       fmt::format("{} take the same path, through host memory ({}), so that there is no ratio "
                   "between them. The run still gives times over this path{}",
-                  listed(names), first->why,
+                  listed(same->variants), same->why,
                   fits         ? ", and an estimate of what a bridge could save"
                   : may_be_one ? ""
-                               : "; no bridge fits"));
-  notice.advice = advice_for(*first, settings, plan.variants.front());
-  return notice;
+                               : "; no bridge fits"),
+      same->advice};
 }
 
 Seconds expected_duration(const RunPlan& plan) {

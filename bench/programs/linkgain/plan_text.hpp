@@ -2,8 +2,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "linkgain/diagnostics/survey.hpp"
+#include "linkgain/hardware/nccl_settings.hpp"
 #include "linkgain/hardware/topology.hpp"
 #include "linkgain/plan/run_plan.hpp"
 #include "linkgain/record/warning.hpp"
@@ -19,6 +21,10 @@ Seconds expected_duration(const RunPlan& plan);
 /// on a login node, of one on as many GPUs as --gpus or --np names (2); by srun without an
 /// allocation, that of one node. A warning says so. Throws as make_plan().
 RunPlan preview_plan(const RunOptions& options, Site site);
+
+/// Finds NCCL's settings of each variant, as a process of these sources would start it.
+std::vector<NcclSettings> nccl_settings_of(const std::vector<Variant>& variants,
+                                           const SurveySources& sources);
 
 /// Says that the first variant and others take the path through host memory on this machine, so
 /// that there will be no ratio, and what the run still gives; absent where NVLink joins GPUs of the

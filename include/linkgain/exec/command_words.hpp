@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,11 @@ Environment received(const std::vector<std::string>& command, Environment enviro
 
 /// Tells whether the command is one of docker, podman or nerdctl.
 bool starts_container(const std::vector<std::string>& command);
+
+/// Tells whether a container of these has the host's file under the same path, by -v, --volume or
+/// --mount of a folder that has it; also where that is not known: for one that runs already, and
+/// where the folder is a volume. An image may have it without.
+bool may_see(const std::vector<std::string>& command, const std::filesystem::path& file);
 
 /// Tells whether the program runs in a container: in one of these, of enroot, or of apptainer.
 bool runs_in_container(const std::vector<std::string>& command);

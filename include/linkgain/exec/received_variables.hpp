@@ -29,7 +29,11 @@ std::optional<Warning> container_warning(const ExecPlan& plan,
                                          const std::vector<Environment>& received,
                                          const Record& record = {});
 
-/// Gives both warnings before any run, and those of P2P that a variable forbids or the driver
+/// Warns of what keeps the logs that tell the path from leaving a container, and no-p2p's library
+/// from coming into it, by the command's words; absent where container_warning() says more.
+std::optional<Warning> lost_logs_warning(const ExecPlan& plan);
+
+/// Gives all of these before any run, and those of P2P that a variable forbids or the driver
 /// refuses.
 std::vector<Warning> warnings_of(const ExecPlan& plan, const Record& begun);
 

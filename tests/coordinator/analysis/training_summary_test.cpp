@@ -139,6 +139,9 @@ TEST(Judge, LeavesLossesAloneAfterTheStepsThatWereMeasured) {
   }
   *late.loss *= 1.1;
   EXPECT_FALSE(have_losses_parted(record.cases[0], 1));
+  late.round = 1'000'000'000;  // the largest that a record may have
+  EXPECT_FALSE(have_losses_parted(record.cases[0], 1));
+  late.round = kJudgedSteps / kStepsPerBlock;
   for (Sample& sample : record.cases[0].samples) {
     if (sample.round > 0) --sample.round;
   }

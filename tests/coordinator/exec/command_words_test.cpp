@@ -4,7 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "linkgain/base/errors.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -13,6 +17,42 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 using Words = std::vector<std::string>;
+
+TEST(MaySee, LooksForAMountUnderTheSamePath) {
+  const ScratchFolder folder;
+  const std::filesystem::path file = folder / "lib/file.so";
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file) << "\n";
+  const std::string own = folder.path().string();
+  const auto sees = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"sudo", "docker", "run"});
+    words.emplace_back("image");
+    return may_see(words, file);
+  };
+  const std::string both = own + ":" + own;
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"-v", both},
+        {"-v", both + ":ro"},
+        {"-v" + both},
+        {"--volume=" + both},
+        {"--volume", own + "/lib:" + own + "/lib/:ro"},
+        {"-v", "/:/"},
+        {"--mount", "type=bind,source=" + own + ",target=" + own},
+        {"--mount=type=bind,src=" + own + ",dst=" + own + ",ro"},
+        {"-v", "volume:" + own}}) {
+    EXPECT_TRUE(sees(words)) << words.back();
+  }
+  for (const std::vector<std::string>& words : {std::vector<std::string>{},
+                                                {"-v", own + ":/opt"},
+                                                {"-v", "/usr:" + own},
+                                                {"-v", own + "/lib:" + own},
+                                                {"-v", both + "/lib/other"},
+                                                {"-e", "A=" + both},
+                                                {"--mount", "type=tmpfs,target=/opt"}}) {
+    EXPECT_FALSE(sees(words)) << (words.empty() ? "" : words.back());
+  }
+  EXPECT_TRUE(may_see({"docker", "exec", "name", "sh"}, file)) << "which runs already";
+}
 
 TEST(SplitWords, FollowsTheShell) {
   EXPECT_THAT(split_words("", "--args"), IsEmpty());

@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <functional>
 
 #include "exec_records.hpp"
 #include "linkgain/exec/received_variables.hpp"
 #include "support/scoped_environment.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace linkgain::test {
 namespace {
@@ -100,6 +102,40 @@ TEST(LogsOfPrograms, AreNamedWhereAContainerGetsNoVariable) {
   EXPECT_THAT(advice({"docker", "run", "-e", "NCCL_DEBUG=WARN", "image"}),
               testing::EndsWith(" -e NCCL_WIN_ENABLE"))
       << "the log is the user's";
+}
+
+TEST(LogsOfPrograms, AreMissedBeforeAContainerThatGetsTheVariantsAlone) {
+  ExecOptions options;
+  options.command = {"sh"};
+  const ScratchFolder scratch;
+  const std::string folder = scratch.path().string();
+  std::ofstream(scratch / "liblinkgain_no_p2p.so") << "\n";
+  options.variants = {"p2p", "off:LD_PRELOAD=" + folder + "/liblinkgain_no_p2p.so"};
+  ExecPlan plan = make_exec_plan(options, {{"PATH", "/usr/bin:/bin"}});
+  const auto said = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"docker", "run", "-e", "LD_PRELOAD"});
+    words.emplace_back("image");
+    plan.command = words;
+    const std::optional<Warning> warning = lost_logs_warning(plan);
+    return warning ? warning->text + " -> " + warning->advice : "nothing";
+  };
+  const std::string mount = folder + ":" + folder + ":ro";
+  const std::vector<std::string> all{"-e", "NCCL_DEBUG",
+                                     "-e", "NCCL_DEBUG_FILE",
+                                     "-e", "NCCL_DEBUG_SUBSYS",
+                                     "-e", "LINKGAIN_NO_P2P_LOG",
+                                     "-v", mount};
+  EXPECT_EQ(said(all), "nothing");
+  EXPECT_THAT(said({"-v", mount, "-e", "LINKGAIN_NO_P2P_LOG"}),
+              testing::AllOf(testing::HasSubstr(" NCCL_DEBUG, NCCL_DEBUG_FILE, "),
+                             testing::Not(testing::HasSubstr("library of"))));
+  std::vector<std::string> elsewhere = all;
+  elsewhere.back() = folder + ":/opt/linkgain";
+  EXPECT_THAT(said(elsewhere), testing::AllOf(testing::StartsWith("the library of no-p2p"),
+                                              testing::EndsWith("-v " + mount)));
+  plan.variants.pop_back();
+  elsewhere.back() = "/data:/data";
+  EXPECT_EQ(said(elsewhere), "nothing") << "no variant preloads it";
 }
 
 /// Shows what linkgain itself sets, but for what the caller chooses.
