@@ -327,7 +327,7 @@ void Rounds::warn_at_once(const Warning& warning) {
 }
 
 void Rounds::note_warning(const Warning& warning) {
-  observer_.note(fmt::format("{}: {}", warning.text, warning.advice));
+  observer_.note(warning.text + (warning.advice.empty() ? "" : ": " + warning.advice));
 }
 
 /// Warns of rates that count as times, at once: an answer the wrong way round would come too late.
