@@ -380,9 +380,10 @@ void narrow(const Prediction& of, const TrainingQuestion& question, PhasePredict
 PhasePrediction predict_training(const Prediction& of) {
   const TrainingQuestion& question = *of.question.training;
   const double largest = of.measured.largest(of.curves);
-  PhasePrediction result = begin_phase(of, Phase::training,
-                                       training_calls(question.parameters * question.element_bytes,
-                                                      strategy_of(question.strategy), largest));
+  PhasePrediction result =
+      begin_phase(of, Phase::training,
+                  training_calls(question.parameters * bytes_exchanged(question),
+                                 strategy_of(question.strategy), largest));
   const double given = question.step.value;
   const Both sums{result.communication_link.value, result.communication_other.value};
   require_time_beside(of, sums.at(of.on), given,
@@ -405,6 +406,10 @@ Side side_named(const MeasuredLink& measured, const std::string& on) {
 }
 
 }  // namespace
+
+double bytes_exchanged(const TrainingQuestion& question) {
+  return question.element_bytes.value_or(question.strategy == Sharding::ddp ? 4.0 : 2.0);
+}
 
 bool PhasePrediction::is_split_slower(Side side) const {
   const std::optional<Seconds>& split = side == Side::link ? link : other;

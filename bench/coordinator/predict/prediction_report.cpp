@@ -155,6 +155,10 @@ void add_calls(const Prediction& of, Document& document) {
   if (of.question.decoder && of.question.decoder->model.vocabulary > 0) {
     text += "; and the gather of the logits";
   }
+  if (of.question.training) {
+    text += fmt::format(", {} bytes for each parameter (`--dtype`)",
+                        count_text(bytes_exchanged(*of.question.training)));
+  }
   text += in_context ? ". Their times are those between a product and a norm."
                      : fmt::format(
                            ". Their times are those of {} back to back: bytes count, not "
@@ -165,7 +169,7 @@ void add_calls(const Prediction& of, Document& document) {
         fmt::format(" With {} by {}, without it by NCCL.", of.measured.link.name,
                     reducer == Reducer::kernel ? "linkgain's kernel" : "NCCL in symmetric memory");
   }
-  document.item(text);
+  document.item(with_code(text));
 }
 
 std::string_view speed_option(Phase phase) {
@@ -300,7 +304,7 @@ json::Out question_json(const Prediction& of) {
   if (of.question.training) {
     const TrainingQuestion& question = *of.question.training;
     out.update({{"parameters", question.parameters},
-                {"element_bytes", question.element_bytes},
+                {"element_bytes", bytes_exchanged(question)},
                 {"strategy", name_of(question.strategy)},
                 {"step_s", question.step.value}});
   }

@@ -154,7 +154,8 @@ void declare_training(CommandLine& line, PredictOptions& options) {
               [](const std::string& text) {
                 return from_name<ExchangedType>(text) == ExchangedType::fp32 ? 4.0 : 2.0;
               },
-              "What ranks exchange: " + listed(names_of(kValues<ExchangedType>), "or"), "bf16")
+              "What ranks exchange: " + listed(names_of(kValues<ExchangedType>), "or"))
+          ->default_str("fp32 by ddp, as autocast leaves gradients; else bf16")
           ->type_name("TYPE");
   for (const std::string_view name : names_of(kValues<ExchangedType>)) {
     line.words[type].emplace_back(name);

@@ -37,10 +37,15 @@ inline constexpr auto kNames<Sharding> = names<Sharding>("strategy", {{Sharding:
 /// What is asked of a training whose GPUs each have the whole batch's share.
 struct TrainingQuestion {
   double parameters = 0.0;
-  double element_bytes = 2.0;  ///< of a gradient, or of a parameter that is gathered
-  Seconds step{};              ///< as it is now
+  Seconds step{};  ///< as it is now
   Sharding strategy = Sharding::ddp;
+  /// Bytes of a gradient, or of a parameter that is gathered; absent: see bytes_exchanged().
+  std::optional<double> element_bytes{};
 };
+
+/// Gives the bytes that ranks exchange for each parameter: 4 by ddp, whose gradients are fp32 where
+/// autocast trains in bf16, as by Trainer's bf16=True; 2 where fsdp or zero shard a model in bf16.
+double bytes_exchanged(const TrainingQuestion& question);
 
 enum class Phase { decode, prefill, training };
 

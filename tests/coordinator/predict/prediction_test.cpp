@@ -34,7 +34,8 @@ PredictionQuestion of_model(int batch = 1) {
 
 PredictionQuestion of_training(double parameters, double seconds) {
   PredictionQuestion question;
-  question.training = TrainingQuestion{.parameters = parameters, .step = Seconds{seconds}};
+  question.training =
+      TrainingQuestion{.parameters = parameters, .step = Seconds{seconds}, .element_bytes = 2.0};
   return question;
 }
 

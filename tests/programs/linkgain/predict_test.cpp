@@ -62,8 +62,11 @@ TEST(CommandLine, OfPredictATraining) {
     EXPECT_DOUBLE_EQ(training.training.parameters, count);
     EXPECT_DOUBLE_EQ(training.training.step.value, 0.42);
     EXPECT_EQ(training.training.strategy, Sharding::ddp);
-    EXPECT_EQ(training.training.element_bytes, 2.0);
+    EXPECT_EQ(bytes_exchanged(training.training), 4.0) << "autocast's gradients are fp32";
   }
+  const auto sharded =
+      predict_options({"--params", "7B", "--step-time", "1s", "--strategy", "zero2"});
+  EXPECT_EQ(bytes_exchanged(sharded.training), 2.0);
   const auto fsdp = predict_options(
       {"--params", "7B", "--step-time", "1s", "--strategy", "fsdp", "--dtype", "fp32"});
   EXPECT_EQ(fsdp.training.strategy, Sharding::fsdp);
