@@ -28,8 +28,8 @@ std::string with_breaks(const std::string& html) {
 /// Keeps a number with its unit, and the ends of a pair, "0->1", in one line.
 std::string without_breaks(const std::string& html) {
   static const std::regex kUnit("([0-9]) (%|[KMGT]i?B|B|[num]?s|MHz|W|°C)(?![A-Za-z])");
-  return std::regex_replace(std::regex_replace(html, kUnit, "$1&#160;$2"), std::regex("-&gt;"),
-                            "-&#8288;&gt;");
+  static const std::regex kArrow("-&gt;");
+  return std::regex_replace(std::regex_replace(html, kUnit, "$1&#160;$2"), kArrow, "-&#8288;&gt;");
 }
 
 std::string formed(const Text::Run& run) {
