@@ -88,10 +88,15 @@ LostLogs lost_logs(const ExecPlan& plan) {
   return lost;
 }
 
+std::string_view it_or_them(const std::set<std::string>& names) {
+  return names.size() == 1 ? "it" : "them";
+}
+
 /// Says how a container gets variables, and beside them those of logs that linkgain sets and the
 /// command does not pass on.
 std::string how_to_pass_on(const std::set<std::string>& names, const LostLogs& lost) {
-  std::string advice = fmt::format("pass it on, before the image: -e {}", fmt::join(names, " -e "));
+  std::string advice = fmt::format("pass {} on, before the image: -e {}", it_or_them(names),
+                                   fmt::join(names, " -e "));
   if (lost.names.empty()) return advice;
   return fmt::format(
       "{}; for the logs that tell the path, -e {}{}, and the results folder, each as by -v, under "
@@ -188,8 +193,8 @@ std::optional<Warning> container_warning(const ExecPlan& plan,
       is_set_by_command ? fmt::format("give the command no values for {}", all)
       : is_container
           ? how_to_pass_on(names, lost_logs(plan))
-          : fmt::format("pass it on, as by sudo --preserve-env={}, or set it in the script",
-                        fmt::join(names, ","));
+          : fmt::format("pass {0} on, as by sudo --preserve-env={1}, or set {0} in the script",
+                        it_or_them(names), fmt::join(names, ","));
   return warning;
 }
 

@@ -200,10 +200,11 @@ std::string screen_of(const RunSummary& summary, const Answer& answer, const std
     return line_count(text + fmt::format("{}", fmt::join(notes, "")) + footer + end) + 1;
   };
   // Where the terminal is narrow, one row and a long answer leave no room for all notes; the path's
-  // outlasts sentences.
-  const bool may_fit =
-      answer.rows.size() == 1 && line_count(text + footer + end) < kMostScreenLines;
-  while (may_fit && notes.size() > 1 && lines() > kMostScreenLines) notes.pop_back();
+  // and what is left out outlast sentences.
+  const bool may_fit = !style.is_file && answer.rows.size() == 1 &&
+                       line_count(text + footer + end) < kMostScreenLines;
+  const std::size_t kept = answer.left_out.empty() ? 1 : 2;
+  while (may_fit && notes.size() > kept && lines() > kMostScreenLines) notes.pop_back();
   const std::size_t used = lines();
   std::size_t room = kMostScreenLines - std::min(kMostScreenLines, used);
   // Some rows make room for warnings, and the plot for many.

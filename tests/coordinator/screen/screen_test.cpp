@@ -186,6 +186,17 @@ TEST(Screen, EveryRecordOfTheTreeFits) {
   }
 }
 
+TEST(Screen, SaysWhatItLeavesOutHoweverLongTheAnswerIs) {
+  const Record record = recorded("2xH200-nccl-send_recv");
+  for (const std::size_t columns : {60U, 80U, 100U}) {
+    for (const bool is_file : {false, true}) {
+      EXPECT_THAT(shown(record, {.columns = columns, .is_file = is_file}),
+                  testing::HasSubstr("\nIn the report, too: all_reduce graph"))
+          << columns << is_file;
+    }
+  }
+}
+
 /// Shows these instead of six rows of 0.99x to 1.00x.
 TEST(Screen, LeavesOutFirstWhatIsShownToChangeLittle) {
   const Record record = recorded("2xH200-nccl-versions");
