@@ -81,6 +81,11 @@ TEST_F(ExecCommand, SaysBeforeItRunsThatNcclTakesNoP2p) {
               Not(HasSubstr(kSaid)));
   EXPECT_THAT(said_of("rtx4090", {}), Not(HasSubstr(kSaid))) << "the driver refuses it";
   EXPECT_THAT(said_of("h200x2", {}), Not(HasSubstr(kSaid)));
+  for (const char* scenario : {"rtx4090", "h200x1"}) {
+    EXPECT_THAT(said_of(scenario, {"--dry-run"}), HasSubstr("in no variant: "));
+    said_of(scenario, {});
+    EXPECT_EQ(std::ranges::count(warning_codes(), "same-path"), 1) << scenario;
+  }
 }
 
 TEST_F(ExecCommand, SeesWhichVariablesItsProcessesHave) {

@@ -439,9 +439,14 @@ std::optional<Warning> refused_p2p_warning(const Record& record) {
              return forbids_p2p(variable.first, variable.second);
            });
   });
-  if (off == 0 || off == std::ssize(variants) || !refuses_p2p(record.machine)) return std::nullopt;
-  return warning_of(WarningCode::same_path,
-                    "P2P is on in no variant: the driver allows it between none of these GPUs");
+  const bool is_alone = record.machine.ranks.size() == 1;
+  if (off == 0 || off == std::ssize(variants) || (!is_alone && !refuses_p2p(record.machine))) {
+    return std::nullopt;
+  }
+  return warning_of(
+      WarningCode::same_path,
+      is_alone ? "P2P is on in no variant: there is one GPU here, which has no peer"
+               : "P2P is on in no variant: the driver allows it between none of these GPUs");
 }
 
 void judge_program(Record& record) {

@@ -33,7 +33,7 @@ bool is_start_up(const Case& definition);
 bool decides_rounds(const Record& record, const Case& definition);
 
 /// Warns, before any run as after all, of variants that part by P2P where the driver allows it to
-/// none of them; reads settings and machine.
+/// none of them or there is one GPU; reads settings and machine.
 std::optional<Warning> refused_p2p_warning(const Record& record);
 
 /// Warns, before any run as after all, of variables of the caller's, of a file of NCCL's or of the
