@@ -14,11 +14,12 @@
 namespace linkgain {
 namespace {
 
-/// Reads what stands at the end, from the beginning of a line on; empty where nothing can be read.
+/// Reads what stands at the end, from the beginning of a line on, and what a program writes behind
+/// it meanwhile; empty where nothing can be read.
 std::string end_of(const std::filesystem::path& path, std::uintmax_t size) {
-  std::string text(LogLimit::kKeptAtEachEnd, '\0');
+  std::string text(2 * LogLimit::kKeptAtEachEnd, '\0');
   std::ifstream file(path, std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(size - text.size()));
+  file.seekg(static_cast<std::streamoff>(size - LogLimit::kKeptAtEachEnd));
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   const std::size_t line = text.find('\n');
@@ -31,10 +32,10 @@ bool LogLimit::keep() {
   std::error_code unknown;
   const std::uintmax_t size = std::filesystem::file_size(path_, unknown);
   if (unknown || size <= kMost) return false;
-  const std::string end = end_of(path_, size);
   const int file = open_to_write(path_, WriteMode::append);
   if (file < 0) return false;
-  cut_ += size - kKeptAtEachEnd - end.size();
+  const std::string end = end_of(path_, size);
+  cut_ += std::filesystem::file_size(path_, unknown) - kKeptAtEachEnd - end.size();
   const bool is_cut = ::ftruncate(file, static_cast<off_t>(kKeptAtEachEnd)) == 0;
   if (is_cut) {
     try {

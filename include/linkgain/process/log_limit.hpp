@@ -15,8 +15,8 @@ class LogLimit {
 
   explicit LogLimit(std::filesystem::path path) : path_(std::move(path)) {}
 
-  /// Cuts the log where it is longer than kMost, and returns whether it did. What is appended in
-  /// that moment may be cut out, too. Leaves alone what it cannot read or write.
+  /// Cuts the log where it is longer than kMost, and returns whether it did. What is appended at
+  /// the moment of the cut may be lost, too. Leaves alone what it cannot read or write.
   bool keep();
 
   /// Frees the room of what keep() would cut out and leaves the file's length as it is, for a log
