@@ -520,7 +520,7 @@ test_fuzz_runs_every_target_to_its_end_or_its_time() {
   touch "$work/tree/tests/fuzz/"{sizes,record,planted}_fuzz.cpp
   double sizes_fuzz <<<'echo "#9 NEW    cov: 41 ft: 7"; echo "#10 DONE   cov: 42 ft: 7"
     echo "stat::number_of_executed_units: 10"; exit "$(cat "$work/ends" 2>/dev/null || echo 0)"'
-  double record_fuzz <<<'trap "echo stat::number_of_executed_units: 77; exit" USR1; while :; do :; done'
+  double record_fuzz <<<'trap "echo stat::number_of_executed_units: 77; sleep 1.5; exit" USR1; while :; do :; done'
   run scripts/validation/fuzz --programs "$work/bin" --keep "$work/keep" --failures "$work/out" --inputs 10 --seconds 1
   expect_status 0
   [[ $output =~ sizes\ +10\ +0\.0\ +42\ +0\ +ok ]] || complain 'no line of sizes'
